@@ -1,4 +1,4 @@
-"""Write the tables and the plot of docs/explanation/comparison.md: `python -m benchmarks.rivals.comparison_page`."""
+"""Write the tables and the plot of the pages that compare tools: `python -m benchmarks.rivals.comparison_page`."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from benchmarks.rivals.rivals import RESULTS
 from benchmarks.rivals.tasks import DATASETS, GSC
 
 PAGE = ROOT / "docs" / "explanation" / "comparison.md"
+COMING_FROM = ROOT / "docs" / "how-to" / "coming-from.md"
 PLOT = ROOT / "docs" / "images" / "comparison.svg"
 _TITLES = {"bc5cdr": "BC5CDR", "ncbi-disease": "NCBI disease", "biored": "BioRED", GSC: "GSC-2024 (HPO)"}
 _PLOTTED = "bc5cdr"
+_SCORE = {"text": "strict_f1", "mentions": "strict_r1", "terms": "strict_r1"}
 Row = Mapping[str, Any]
 
 
 def main() -> None:
     stored = json.loads(RESULTS.read_bytes())
     PAGE.write_text(fill_page(PAGE.read_text("utf-8"), stored), "utf-8")
+    COMING_FROM.write_text(fill_coming_from(COMING_FROM.read_text("utf-8"), stored), "utf-8")
     PLOT.write_text(draw_plot(stored["rows"]), "utf-8")
 
 
@@ -41,9 +44,38 @@ def fill_page(page: str, stored: Mapping[str, Any]) -> str:
     return page
 
 
+def fill_coming_from(page: str, stored: Mapping[str, Any]) -> str:
+    """Return the page with its table: the scores of each system on one corpus, and its speed."""
+    cells: dict[str, dict[str, Row]] = {}
+    for row in stored["rows"]:
+        if row["dataset"] == _PLOTTED:  # the settings that are best on dev come last
+            cells.setdefault(row["system"], {})[row["task"]] = row
+    lines = [
+        [
+            f"{system}{' *' if any(row['degraded'] for row in own.values()) else ''}",
+            *(f"{own[task][_SCORE[task]]:.1f}" if task in own else "–" for task in _SCORE),
+            *_speed_cells(own.get("text")),
+        ]
+        for system, own in cells.items()
+    ]
+    header = [
+        "system",
+        "raw text, F1",
+        "annotated mentions, recall",
+        "terms, recall",
+        "documents per core-second",
+        "memory, GB",
+    ]
+    return between(page, "rivals-measured", table(header, lines))
+
+
+def _speed_cells(row: Row | None) -> tuple[str, str]:
+    return (f"{row['documents_per_core_s']:,.1f}", f"{row['memory_gb']:.1f}") if row else ("–", "–")
+
+
 def _scores(rows: Sequence[Row], task: str, datasets: Sequence[str]) -> str:
     """Return a table of scores for systems without training, and one for those with it."""
-    score = "strict_f1" if task == "text" else "strict_r1"
+    score = _SCORE[task]
     texts = []
     for is_trained, title in ((False, "Without training"), (True, "Trained on annotated documents")):
         own = [row for row in rows if row["task"] == task and row["is_trained"] is is_trained]

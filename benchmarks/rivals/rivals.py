@@ -21,11 +21,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
 from typing import Any
+
+import numpy as np
 
 from benchmarks.report import machine
 from benchmarks.rivals.adapters.serving import Answer, Request
@@ -48,12 +51,14 @@ from benchmarks.rivals.tasks import (
     TaskName,
     base_folder,
     base_of,
+    judgement_of_counts,
     open_abstracts,
     open_base,
     open_task,
     p_value,
 )
 from benchmarks.rivals.texts import write_texts
+from onym.evaluate.end_to_end import shares_of_counts
 from onym.store.output import whole_file
 
 RESULTS = ROOT / "results" / "rivals" / "comparison.json"
@@ -64,6 +69,8 @@ _ABSTRACTS = 1_000
 _SECONDS = 30.0  # CPU time for the abstracts; a slow system processes fewer of them
 _PUBMED = "text/pubmed/speed"
 _DEFAULT = "default"
+_CROSS_VALIDATED = "cross-validated"
+_FOLDS = 5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -130,7 +137,7 @@ class Runner:
         """Run a system in all settings, and judge the default settings and those that are best on dev; collect its errors."""
         try:
             for base in system.bases:
-                runs = {settings: self._open_run(system, settings, base) for settings in system.settings}
+                runs = {settings: self._open_run(system, settings, base) for settings in system.settings_for(base)}
                 self._judge(
                     system,
                     base,
@@ -145,7 +152,7 @@ class Runner:
         if base == "hpo":
             return [Part("text", GSC, "test", limit)] if "text" in system.tasks else []
         pairs = [(task, dataset) for task in system.tasks for dataset in DATASETS]
-        splits = (("dev", dev), ("test", limit)) if len(system.settings) > 1 else (("test", limit),)
+        splits = (("dev", dev), ("test", limit)) if len(system.settings_for(base)) > 1 else (("test", limit),)
         return [Part(task, dataset, split, size) for task, dataset in pairs for split, size in splits]
 
     def _open_run(self, system: System, settings: str, base: BaseName) -> StoredRun | None:
@@ -198,12 +205,19 @@ class Runner:
         for settings, found in runs.items():
             self._figures[system, settings, base] = found.figures
         for part in self._parts(system, base):
-            if part.split == "test":
-                shown = runs if part.dataset == GSC else (_DEFAULT, _choose(part, runs))
-                for settings in dict.fromkeys(shown):
-                    if settings in runs:
-                        judged = part.judge().judge(runs[settings].answers.get(part.name, {}))
-                        self._judged.setdefault(part, {})[system, settings] = judged
+            if part.split != "test" or not runs:
+                continue
+            own = self._judged.setdefault(part, {})
+            if part.dataset == GSC and len(runs) > 1:
+                all_settings = {settings: _judge_run(part, found) for settings, found in runs.items()}
+                if _DEFAULT in runs:
+                    own[system, _DEFAULT] = all_settings[_DEFAULT]
+                usual, own[system, _CROSS_VALIDATED] = cross_validate(all_settings)
+                self._figures[system, _CROSS_VALIDATED, base] = runs[usual].figures
+                continue
+            for settings in dict.fromkeys((_DEFAULT, _choose(part, runs))):
+                if settings in runs:
+                    own[system, settings] = _judge_run(part, runs[settings])
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each system, settings and part."""
@@ -234,9 +248,8 @@ class Runner:
             "behind": [],
         }
         for part, judged in self._judged.items():
-            chosen = {key: each for key, each in judged.items() if part.dataset != GSC or key[1] == _DEFAULT}
             for is_trained in (False, True):
-                shown = {key: each for key, each in chosen.items() if is_trained or not key[0].is_trained}
+                shown = {key: each for key, each in judged.items() if is_trained or not key[0].is_trained}
                 own = {key: each for key, each in shown.items() if key[0].is_own}
                 others = {key: each for key, each in shown.items() if not key[0].is_own}
                 if own and others:
@@ -261,6 +274,22 @@ class Runner:
             "places": places,
             "throughput": speeds,
         }
+
+
+def _judge_run(part: Part, found: StoredRun) -> Judgement:
+    return part.judge().judge(found.answers.get(part.name, {}))
+
+
+def cross_validate(judged: Mapping[str, Judgement]) -> tuple[str, Judgement]:
+    """Return the settings chosen most often, and the judgement of each fold in the settings that are best on the others."""
+    folds = np.arange(len(next(iter(judged.values())).rows)) % _FOLDS
+    rows, chosen = np.zeros_like(next(iter(judged.values())).rows), Counter[str]()
+    for fold in range(_FOLDS):
+        scores = {settings: shares_of_counts(each.rows[folds != fold].sum(axis=0))[2] for settings, each in judged.items()}
+        best = max(scores, key=lambda settings: scores[settings])
+        chosen[best] += 1
+        rows[folds == fold] = judged[best].rows[folds == fold]
+    return chosen.most_common(1)[0][0], judgement_of_counts(rows)
 
 
 def _choose(part: Part, runs: Mapping[str, StoredRun]) -> str:

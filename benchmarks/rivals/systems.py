@@ -1,7 +1,7 @@
 """The systems: what they are, in which settings they run, and for which tasks they are made.
 
 The first settings are the defaults of the system; the others are those that its documentation names. The settings with the best
-score on the dev split of a dataset are run on its test split too.
+score on the dev split of a dataset are run on its test split too. GSC-2024 has no dev split; there they are cross-validated.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class System:
     settings: Mapping[str, Mapping[str, Any]]
     tasks: tuple[TaskName, ...] = ALL
     bases: tuple[BaseName, ...] = ("starter", "hpo")
+    for_hpo: frozenset[str] = frozenset()
+    """Settings for HPO only."""
     is_trained: bool = False
     degraded: str = ""
     formats: Mapping[str, ExportFormat] = field(default_factory=dict)
@@ -41,6 +43,10 @@ class System:
     detector: str = ""
     """Key of the system of Onym whose mentions are linked in raw text."""
 
+    def settings_for(self, base: BaseName) -> list[str]:
+        """Return the names of the settings for a knowledge base, the default first."""
+        return [name for name in self.settings if base == "hpo" or name not in self.for_hpo]
+
     @property
     def is_own(self) -> bool:
         """Whether the system is Onym."""
@@ -48,6 +54,7 @@ class System:
 
 
 _PATTERNS: dict[str, ExportFormat] = {"patterns.jsonl": "entity-ruler"}
+_NESTED = {"linker": "exact", "options": {"inflections": True}, "detector": {"nested": True}}
 SYSTEMS = (
     System(
         "onym-exact",
@@ -58,7 +65,10 @@ SYSTEMS = (
         {
             "default": {"linker": "exact"},
             "inflections": {"linker": "exact", "options": {"inflections": True}},
+            "inflections, nested": _NESTED,
+            "inflections, nested, phenotypes": {**_NESTED, "under": ("hp:0000118", "hp:0000005")},
         },
+        for_hpo=frozenset({"inflections, nested", "inflections, nested, phenotypes"}),
     ),
     System(
         "onym-tfidf",

@@ -31,7 +31,7 @@ from benchmarks.rivals.adapters.serving import Answer, Request
 from onym.corpora import documents_of, read_corpus
 from onym.datasets.prepared import open_dataset
 from onym.evaluate.cases import Case, ConceptResolver, gold_cases
-from onym.evaluate.end_to_end import score_with_intervals, shares_of_counts
+from onym.evaluate.end_to_end import bootstrap_intervals, score_with_intervals, shares_of_counts
 from onym.evaluate.metrics import find_protocol
 from onym.evaluate.significance import (
     bootstrap_interval,
@@ -239,6 +239,11 @@ class Judge:
 
 def _document_of(cases: Sequence[Case]) -> list[str]:
     return [case.document_id for case in cases]
+
+
+def judgement_of_counts(rows: npt.NDArray[np.float64]) -> Judgement:
+    """Return the judgement of raw text from the counts of its documents."""
+    return Judgement(float(shares_of_counts(rows.sum(axis=0))[2]), *bootstrap_intervals(rows)[2], rows)
 
 
 def p_value(task: TaskName, one: Judgement, other: Judgement) -> float:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from benchmarks.rivals.adapters.serving import Request
-from benchmarks.rivals.comparison_page import PAGE, PLOT, draw_plot, fill_page
+from benchmarks.rivals.comparison_page import COMING_FROM, PAGE, PLOT, draw_plot, fill_coming_from, fill_page
 from benchmarks.rivals.environments import export_base, rivals_folder, run_system
-from benchmarks.rivals.rivals import RESULTS
+from benchmarks.rivals.rivals import RESULTS, cross_validate
 from benchmarks.rivals.systems import SYSTEMS, System
-from benchmarks.rivals.tasks import Judge, RivalTask, p_value
+from benchmarks.rivals.tasks import Judge, Judgement, RivalTask, judgement_of_counts, p_value
 from benchmarks.rivals.texts import annotated_texts
 
 from onym.kb import KnowledgeBase
@@ -89,10 +90,22 @@ def test_systems_are_compared_in_pairs(tiny_kb: Path) -> None:
     assert p_value("mentions", one, other) == 0.125
 
 
+def test_settings_are_cross_validated() -> None:
+    def counts(right: list[int]) -> Judgement:
+        return judgement_of_counts(np.array([[each, 1, each, 1] for each in right], dtype=np.float64))
+
+    usual, found = cross_validate({"default": counts([1, 1, 1, 1, 0]), "other": counts([0, 0, 0, 0, 1])})
+    assert (usual, found.rows[:, 0].tolist()) == ("default", [1, 1, 1, 1, 0])
+    usual, found = cross_validate({"default": counts([1, 0, 0, 0, 0]), "other": counts([0, 1, 0, 0, 0])})
+    assert found.score == 0.0, "a document does not choose its own settings"
+
+
 def test_the_page_shows_the_stored_results() -> None:
     stored = json.loads(RESULTS.read_bytes())
     page = PAGE.read_text("utf-8")
     assert fill_page(page, stored) == page, "run python -m benchmarks.rivals.comparison_page"
+    other = COMING_FROM.read_text("utf-8")
+    assert fill_coming_from(other, stored) == other
     assert draw_plot(stored["rows"]) == PLOT.read_text("utf-8")
     assert "| 0 |" not in page
 

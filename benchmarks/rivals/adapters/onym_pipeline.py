@@ -39,6 +39,7 @@ def _open_pipeline(settings: dict[str, Any], folder: Path, prefer: Sequence[str]
         open_linker(linker_config(settings["linker"], **settings.get("options", {})), kb),
         detector,
         prefer=tuple(prefer),
+        under=tuple(settings.get("under", ())),
     )
 
 
