@@ -7,7 +7,8 @@ nothing. The rows are written to results/rivals/comparison.json, unless `--quick
 rows         one for each system, settings, task and dataset: strict_f1 (task text) or strict_r1, its 95 % interval, documents
              per core-second, CPU seconds until the first answer (with the start of the interpreter), peak memory
 systems_run  systems with at least one row
-cells        pairs of task and dataset, with and without training, in which Onym and a rival were run
+cells        pairs of task and dataset, with and without training, in which Onym and a rival were run, each in the settings
+             that are best on dev
 first        those in which the best of Onym is better than all rivals by the paired test (p < 0.05)
 degraded     the same, but a part of the best rival had to be replaced, so it does not count as beaten
 tied         those in which the best rival does not differ from it significantly
@@ -130,6 +131,7 @@ class Runner:
     def __init__(self, *, is_quick: bool, may_run: bool) -> None:
         self._is_quick, self._may_run = is_quick, may_run
         self._judged: dict[Part, dict[tuple[System, str], Judgement]] = {}
+        self._chosen: dict[Part, dict[tuple[System, str], Judgement]] = {}
         self._figures: dict[tuple[System, str, BaseName], dict[str, Any]] = {}
         self.failed: dict[str, str] = {}
 
@@ -207,17 +209,21 @@ class Runner:
         for part in self._parts(system, base):
             if part.split != "test" or not runs:
                 continue
-            own = self._judged.setdefault(part, {})
+            own, chosen = self._judged.setdefault(part, {}), self._chosen.setdefault(part, {})
             if part.dataset == GSC and len(runs) > 1:
                 all_settings = {settings: _judge_run(part, found) for settings, found in runs.items()}
                 if _DEFAULT in runs:
                     own[system, _DEFAULT] = all_settings[_DEFAULT]
-                usual, own[system, _CROSS_VALIDATED] = cross_validate(all_settings)
-                self._figures[system, _CROSS_VALIDATED, base] = runs[usual].figures
-                continue
-            for settings in dict.fromkeys((_DEFAULT, _choose(part, runs))):
-                if settings in runs:
-                    own[system, settings] = _judge_run(part, runs[settings])
+                best = _CROSS_VALIDATED
+                usual, own[system, best] = cross_validate(all_settings)
+                self._figures[system, best, base] = runs[usual].figures
+            else:
+                best = _choose(part, runs)
+                for settings in dict.fromkeys((_DEFAULT, best)):
+                    if settings in runs:
+                        own[system, settings] = _judge_run(part, runs[settings])
+            if (system, best) in own:
+                chosen[system, best] = own[system, best]
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each system, settings and part."""
@@ -247,7 +253,7 @@ class Runner:
             "tied": [],
             "behind": [],
         }
-        for part, judged in self._judged.items():
+        for part, judged in self._chosen.items():
             for is_trained in (False, True):
                 shown = {key: each for key, each in judged.items() if is_trained or not key[0].is_trained}
                 own = {key: each for key, each in shown.items() if key[0].is_own}
