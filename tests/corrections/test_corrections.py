@@ -73,6 +73,10 @@ def test_without_rules_nothing_changes(pipeline: Pipeline) -> None:
         ([Rule("MI", "no-concept", add=True)], {(40, "MI"): "~corrected"}),
         ([Rule("swamp-fever", PRESSURE, add=True)], {(58, "Swamp fever"): PRESSURE, (64, "fever"): None}),
         ([Rule("attack", PRESSURE, add=True)], {}),
+        (  # phrases with the same first word, one of which is longer than the rest of the text
+            [Rule("swamp fever", PRESSURE, add=True), Rule("swamp fever at night", INFARCT, add=True)],
+            {(58, "Swamp fever"): PRESSURE, (64, "fever"): None},
+        ),
         ([Rule("name", PRESSURE, "7", start=52, end=56, add=True)], {(52, "name"): PRESSURE}),
         ([Rule("name", PRESSURE, "7", start=520, end=560, add=True)], {}),
         (

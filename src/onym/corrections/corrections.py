@@ -186,22 +186,21 @@ class _AddedPhrases:
     """Finds the places in a text that may have the surface of a rule, by its words in lower case."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        self._by_first: dict[str, set[tuple[str, ...]]] = {}
-        for rule in rules:
-            words = tuple(word.lower() for word in _WORD.findall(rule.surface))
-            if words:
-                self._by_first.setdefault(words[0], set()).add(words)
+        self._phrases = {tuple(word.lower() for word in _WORD.findall(rule.surface)) for rule in rules} - {()}
+        self._lengths: dict[str, set[int]] = {}  # of the phrases that begin with a word
+        for words in self._phrases:
+            self._lengths.setdefault(words[0], set()).add(len(words))
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield start and end of each place."""
-        if not self._by_first:
+        words = [word.lower() for word in _WORD.findall(text)] if self._phrases else []
+        if self._lengths.keys().isdisjoint(words):
             return
         found = list(_WORD.finditer(text))
-        words = [each[0].lower() for each in found]
         for at, word in enumerate(words):
-            for phrase in self._by_first.get(word, ()):
-                if tuple(words[at : at + len(phrase)]) == phrase:
-                    yield found[at].start(), found[at + len(phrase) - 1].end()
+            for length in self._lengths.get(word, ()):
+                if at + length <= len(words) and tuple(words[at : at + length]) in self._phrases:
+                    yield found[at].start(), found[at + length - 1].end()
 
 
 _SAID = [each.name for each in fields(Rule) if each.name not in ("author", "comment", "line")]
