@@ -328,6 +328,7 @@ def _search_many() -> Any:
         return None
 
     def search(queries: Vectors, columns: Vectors, names: int, count: int) -> list[tuple[Any, Any]]:
+        queries, columns = _only_used(queries, columns)
         width = len(columns)
         left = csr_matrix((queries.weights, queries.columns.astype(np.int64), queries.offsets), (len(queries), width))
         right = csr_matrix((columns.weights, columns.columns, columns.offsets), (width, names))
@@ -336,6 +337,24 @@ def _search_many() -> Any:
         return [(found.indices[start:end], found.data[start:end]) for start, end in bounds]
 
     return search
+
+
+def _only_used(queries: Vectors, columns: Vectors) -> tuple[Vectors, Vectors]:
+    """Return both without the columns that no query uses, if these are most entries: sparse_dot_topn copies all of them.
+
+    >>> one = np.ones(3, dtype=np.float32)
+    >>> queries = Vectors(np.array([0, 1]), np.array([2]), one[:1])
+    >>> queries, columns = _only_used(queries, Vectors(np.array([0, 1, 2, 3]), np.array([7, 8, 9]), one))
+    >>> queries.columns.tolist(), columns.columns.tolist()
+    ([0], [9])
+    """
+    used, own = np.unique(queries.columns, return_inverse=True)
+    sizes = np.diff(columns.offsets)[used]
+    if 2 * int(sizes.sum()) > len(columns.columns):
+        return queries, columns
+    at, lengths = positions_of_rows(columns, used)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return Vectors(queries.offsets, own, queries.weights), Vectors(offsets, columns.columns[at], columns.weights[at])
 
 
 def _dots(
