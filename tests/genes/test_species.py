@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from onym.genes.features import GENE_NAMES, GeneFacts, GenePairs
 from onym.genes.index import GeneNames
 from onym.genes.organisms import find_organisms, find_species, organisms
 from onym.genes.reading import GeneReading
 from onym.genes.species import SPECIES_NAMES, SpeciesEvidence
+from onym.rerank.memory import KbMemory, Memory
 from onym.text.analysis import analyse
 from onym.types import Document, Mention
 
@@ -72,3 +76,12 @@ def test_title_and_document_are_counted(names: GeneNames) -> None:
 def test_rare_species_that_the_text_does_not_name_are_left_out(names: GeneNames) -> None:
     assert "ncbitaxon:7227" not in features(names, "We studied TNF.", "TNF")
     assert "ncbitaxon:7227" in features(names, "We studied TNF in flies.", "TNF")
+
+
+def test_equally_likely_species_are_ranked_by_id(names: GeneNames) -> None:
+    doc = analyse(Document("1", "TNF rose.", (Mention(0, 3, "TNF", (), "Gene"),)))
+    facts = GeneFacts(names, KbMemory(Memory.of(Counter()), names.kb))
+    pairs = GenePairs(GeneReading.of(doc, names), facts, [dict.fromkeys((RAT, HUMAN, MOUSE), 1 / 3)])
+    genes, matrix = pairs.features(0)
+    ranks = {names.species_of(gene): row[GENE_NAMES.index("species_rank")] for gene, row in zip(genes, matrix, strict=True)}
+    assert ranks == {MOUSE: 0.0, RAT: 1.0, HUMAN: 2.0}  # the order of a set of strings differs from process to process

@@ -116,7 +116,7 @@ class GenePairs:
         symbols, long_symbols = self._by_symbol(recalled), self._by_symbol(long_recalled)
         ranks = self._rank_matches(mention, genes)
         probabilities, same = self.species[row], self._same_key[mention.key]
-        order = sorted({self._species_of(gene) for gene in genes}, key=lambda one: -probabilities.get(one, 0.0))
+        order = sorted({self._species_of(gene) for gene in genes}, key=lambda one: (-probabilities.get(one, 0.0), one))
         rank = {one: number for number, one in enumerate(order)}
         total, surface = max(1, sum(recalled.values())), mention.mention.surface
         written = [
