@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -20,6 +21,8 @@ _TITLES = {"bc5cdr": "BC5CDR", "ncbi-disease": "NCBI disease", "biored": "BioRED
 _PLOTTED = "bc5cdr"
 _SCORE = {"text": "strict_f1", "mentions": "strict_r1", "terms": "strict_r1"}
 Row = Mapping[str, Any]
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom of a rectangle."""
 
 
 def main() -> None:
@@ -135,6 +138,7 @@ def _versions(rows: Sequence[Row]) -> str:
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 720, 420, 56, 24, 36, 52
 _INK, _GRID, _OWN, _OTHER = "#1f2937", "#e5e7eb", "#0f766e", "#b45309"
+_LETTER = 6.6  # width of a letter of a label
 _FONT = "font-family='system-ui,sans-serif'"
 
 
@@ -147,12 +151,14 @@ def draw_plot(rows: Sequence[Row]) -> str:
             best[row["system"]] = row if known is None or row["strict_f1"] > known["strict_f1"] else known
     speeds = [row["documents_per_core_s"] for row in best.values()] or [1.0]
     low, high = math.floor(math.log10(min(speeds))), math.ceil(math.log10(max(speeds) * 1.6))
+    scores: list[float] = [row["strict_f1"] for row in best.values()] or [0.0]
+    least, most = 10 * math.floor(min(scores) / 10 - 0.5), 10 * math.ceil(max(scores) / 10 + 0.5)
 
     def across(speed: float) -> float:
         return _LEFT + (math.log10(speed) - low) / max(high - low, 1) * (_WIDTH - _LEFT - _RIGHT)
 
     def down(score: float) -> float:
-        return _HEIGHT - _BOTTOM - score / 100 * (_HEIGHT - _TOP - _BOTTOM)
+        return _HEIGHT - _BOTTOM - (score - least) / (most - least) * (_HEIGHT - _TOP - _BOTTOM)
 
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     parts = [
@@ -160,7 +166,7 @@ def draw_plot(rows: Sequence[Row]) -> str:
         "<title>Strict F1 on BC5CDR against documents per core-second</title>",
         f"<rect width='{_WIDTH}' height='{_HEIGHT}' fill='#ffffff'/>",
     ]
-    for score in range(0, 101, 20):
+    for score in range(least, most + 1, 10):
         parts.append(f"<line x1='{_LEFT}' x2='{right}' y1='{down(score):.1f}' y2='{down(score):.1f}' stroke='{_GRID}'/>")
         parts.append(_text(_LEFT - 8, down(score) + 4, str(score), "end"))
     for power in range(low, high + 1):
@@ -171,10 +177,10 @@ def draw_plot(rows: Sequence[Row]) -> str:
     parts.append(
         _text(_LEFT, 20, "strict F1, %, raw text of BC5CDR test; circles: without training, squares: trained", "start")
     )
-    taken: list[tuple[float, float]] = []
+    places = {system: (across(row["documents_per_core_s"]), down(row["strict_f1"])) for system, row in best.items()}
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in places.values()]
     for system, row in sorted(best.items(), key=lambda each: -each[1]["strict_f1"]):
-        x, y = across(row["documents_per_core_s"]), down(row["strict_f1"])
-        parts += [_mark(x, y, row), _label(x, y, system, row, taken)]
+        parts += [_mark(*places[system], row), _label(*places[system], system, row, taken)]
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -185,15 +191,27 @@ def _mark(x: float, y: float, row: Row) -> str:
     return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='5' fill='{colour}'/>"
 
 
-def _label(x: float, y: float, system: str, row: Row, taken: list[tuple[float, float]]) -> str:
-    """Return the label of a mark, moved down until no other label is near."""
-    level = y + 4
-    while any(abs(level - other) < 14 and abs(x - beside) < 190 for beside, other in taken):
-        level += 7
-    taken.append((x, level))
+def _label(x: float, y: float, system: str, row: Row, taken: list[Box]) -> str:
+    """Return the label of a mark, at the nearest place beside, above or below it where it covers nothing."""
     name = f"{system}{' *' if row['degraded'] else ''}"
-    is_right = x > _WIDTH * 0.7
-    return _text(x - 10 if is_right else x + 10, level, name, "end" if is_right else "start", _colour(row))
+    boxes = [box for box in _boxes_near(x, y, _LETTER * len(name)) if box[0] > _LEFT and box[2] < _WIDTH]
+    box = next((box for box in boxes if not any(map(partial(_overlap, box), taken))), boxes[0])
+    taken.append(box)
+    return _text(box[0], box[3] - 4, name, "start", _colour(row))
+
+
+def _boxes_near(x: float, y: float, width: float) -> Iterator[Box]:
+    """Yield places for a label of this width, the nearest first."""
+    for far in (0, 7, 14, 21):
+        for up in dict.fromkeys((-far, far)):
+            yield x + 9, y - 8 + up, x + 9 + width, y + 8 + up
+            yield x - 9 - width, y - 8 + up, x - 9, y + 8 + up
+        for up in (-16 - far, 16 + far):
+            yield x - width / 2, y - 8 + up, x + width / 2, y + 8 + up
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
 def _colour(row: Row) -> str:
