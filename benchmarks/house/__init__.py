@@ -1,1 +1,0 @@
-"""Measurements of the code base itself."""
