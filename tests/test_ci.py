@@ -131,7 +131,8 @@ def run_job(name: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_reruns_only_failed_jobs(tmp_path: Path) -> None:
-    program(tmp_path / "bin", "python", "exit 0")
+    for name in ("python", "lint-imports"):
+        program(tmp_path / "bin", name, "exit 0")
     program(tmp_path / "bin", "ruff", "echo a finding; exit 1")
     for _ in range(2):
         failed = run_job("lint", tmp_path)
