@@ -144,7 +144,6 @@ def test_candidates_have_preferred_name_and_type(tiny_kb: Any) -> None:
     assert (found.links[0].candidates[0].preferred_name, found.links[0].candidates[0].type) == ("Fever", "Disease")
 
 
-def test_raw_id_style_drops_the_prefix() -> None:
+def test_id_styles() -> None:
     assert style_id("mesh:") == "MESH:"
     assert style_id("hp:0000118", "curie") == "hp:0000118"
-    assert style_id("mesh:D003924", "raw") == "D003924"

@@ -66,10 +66,6 @@ def test_hooks_use_installed_tools_only() -> None:
     assert {hook["language"] for hook in repo["hooks"]} == {"system"}
 
 
-def test_there_is_a_form_for_each_kind_of_issue() -> None:
-    assert [path.stem for path in FORMS] == ["bug", "feature", "wrong-link"]
-
-
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
 def test_a_form_asks_for_no_patient_text(path: Path) -> None:
     form = read(path)
@@ -82,10 +78,6 @@ def test_a_form_asks_for_no_patient_text(path: Path) -> None:
     assert option["required"] is True
     names = [field["id"] for field in fields]
     assert len(set(names)) == len(names)
-
-
-def test_there_is_a_workflow_for_changes_one_for_nights_and_one_for_releases() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["ci", "full", "release"]
 
 
 def test_everything_runs_each_night_and_before_a_release() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.content import Bar, flat, interval, percent
+from onym.evaluate.content import flat, interval, percent
 
 
 def test_percent_and_interval() -> None:
@@ -13,7 +13,3 @@ def test_percent_and_interval() -> None:
 
 def test_nested_values_are_flattened() -> None:
     assert flat({"a": {"b": {"c": 1}}, "d": [2]}) == [("a.b.c", "1"), ("d", "[2]")]
-
-
-def test_bar_with_interval() -> None:
-    assert Bar("Overall", 10, 0.5, 0.4, 0.6).low == 0.4
