@@ -33,7 +33,7 @@ def read_lock(name: str) -> dict[str, str]:
 
 def read_requirements(*groups: str) -> list[Requirement]:
     extras = PROJECT["project"]["optional-dependencies"]
-    rows = [*PROJECT["project"]["dependencies"], *(row for name in extras if name != "testing" for row in extras[name])]
+    rows = [*PROJECT["project"]["dependencies"], *(row for extra in extras.values() for row in extra)]
     rows += [row for group in groups for row in PROJECT["dependency-groups"][group]]
     return [each for each in map(Requirement, rows) if each.name not in BY_VERSION]
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.support.models import stump
 
 from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import open_of_types
@@ -36,7 +37,6 @@ from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker
 from onym.rerank.memory import write_memory
 from onym.rerank.trees import MAX_DEPTH, MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.testing.models import stump
 from onym.train.configs import RerankTrainingConfig
 from onym.train.rerank import train_reranker
 from onym.types import Document

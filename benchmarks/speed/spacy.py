@@ -22,6 +22,7 @@ from typing import Any
 
 import spacy
 from spacy.tokens import Doc, DocBin
+from tests.support.documents import trip
 
 from benchmarks.report import fastest_by_slices, percent
 from benchmarks.results.span_rows import documents_of
@@ -29,7 +30,6 @@ from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.corpora.formats import docbin
 from onym.integrations.spacy import GROUP, OnymPipe
 from onym.pipeline import build_pipeline
-from onym.testing.documents import trip
 from onym.types import Document, LinkedDocument, style_id
 
 UPPER_BOUNDS = {"offsets_lost": 0, "docbin_differences": 0}

@@ -10,8 +10,8 @@ import pytest
 from benchmarks.results import predict as results_predict
 from benchmarks.results.predict import recipe_of
 
-from onym.testing.models import save_model
 from tests.datasets.made import write, write_askapatient, write_biosyn, write_ncbi
+from tests.support.models import save_model
 from tests.threads import one_thread
 
 DEV_DICTIONARY = "D005334||fever\nD010146||pain\n"

@@ -9,8 +9,8 @@ import pytest
 from benchmarks.speed.collective_speed import all_at_once, one_at_a_time
 
 from onym.models.collective import Collective
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
+from tests.support.models import save_collective
 
 TEXT = "A heart attack, then fever."
 DOCS = [

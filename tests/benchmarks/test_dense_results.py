@@ -17,8 +17,8 @@ from benchmarks.results.predict import main, recipe_of
 from benchmarks.results.store import FOLDER, Row, Store
 from benchmarks.results.tasks import KINDS
 
-from onym.testing.models import save_encoder
 from tests.datasets.made import write
+from tests.support.models import save_encoder
 
 pytest.importorskip("faiss")
 KEY = "ncbi_disease_biosyn/aligned/tiny-bert-flat-own"

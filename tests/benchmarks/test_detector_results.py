@@ -14,8 +14,8 @@ from benchmarks.results.page import PAGE
 from benchmarks.results.span_rows import add_row, documents_of, judge_spans, main, rows_in, spans_in
 
 from onym.kb import KnowledgeBase
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
+from tests.support.models import save_collective
 
 pytest.importorskip("torch")
 

@@ -19,9 +19,9 @@ from benchmarks.results.store import FOLDER, Store
 
 from onym.kb import KnowledgeBase
 from onym.outputs.predictions import Prediction, Predictions
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.datasets.made import write, write_graded
+from tests.support.models import save_collective
 
 pytest.importorskip("faiss")
 KEY = "ncbi_disease/dictionary+exact"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.testing.models import save_model
 from tests.cli.command import onym
 from tests.datasets.made import write_biosyn, write_species
+from tests.support.models import save_model
 
 
 @pytest.fixture(scope="module")

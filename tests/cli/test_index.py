@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from onym.cli.console import bar_on, progress_callback
-from onym.testing.models import save_encoder
 from tests.cli.command import onym
+from tests.support.models import save_encoder
 
 pytest.importorskip("faiss")
 

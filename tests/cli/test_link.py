@@ -17,11 +17,11 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.pipeline.folder import build_pipeline
 from onym.rerank.memory import queries
-from onym.testing.models import add_defaults, save_model, save_tokenizer
 from onym.types import Document
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD, TOTALS, mixture
 from tests.store.artefact.rotten import rot
+from tests.support.models import add_defaults, save_model, save_tokenizer
 
 __all__ = ["mixture"]
 

@@ -11,8 +11,8 @@ import pytest
 from onym.outputs.table import TERM_COLUMNS as COLUMNS
 from onym.packs.locate import STARTER_TITLE
 from onym.store.files.xlsx import read_cells, write_xlsx
-from onym.testing.models import save_model
 from tests.cli.command import onym, onym_bytes
+from tests.support.models import save_model
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import torch
 
-from onym.testing.models import save_model, tiny_bart
 from tests.cli.command import onym
 from tests.cli.test_corpus import GOOD
+from tests.support.models import save_model, tiny_bart
 
 
 class Evil:

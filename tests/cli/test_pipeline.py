@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.testing.models import save_model
 from tests.cli.command import onym
 from tests.datasets.made import write_graded
+from tests.support.models import save_model
 
 
 @pytest.fixture

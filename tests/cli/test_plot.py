@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from onym.testing.models import save_encoder
 from tests.cli.command import onym
 from tests.evaluate.names.families import build_families
+from tests.support.models import save_encoder
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from onym.testing.models import save_encoder, save_model
 from onym.train.stages import presets
 from tests.cli.command import onym
 from tests.robustness.stumbles.of_evaluate import NO_TORCH, prepare
 from tests.robustness.stumbles.rows import Scene
+from tests.support.models import save_encoder, save_model
 
 SMALL = ["optim.steps=2", "optim.batch_size=2", "optim.precision=fp32", "start.window=32", "dev.mentions=0"]
 

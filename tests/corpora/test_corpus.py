@@ -14,8 +14,8 @@ from onym.corpora.formats import detect, get
 from onym.corpora.plain import with_answers
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import Source
-from onym.testing.documents import after_round_trip
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Passage, Problem
+from tests.support.documents import after_round_trip
 
 DOC = Document(
     "1", "High fever. It rose.", (Mention(5, 10, "fever", ("mesh:D005334",), "Disease"),),

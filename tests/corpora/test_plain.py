@@ -11,8 +11,8 @@ from hypothesis import given
 from onym.corpora.base import MalformedError
 from onym.corpora.plain import from_plain, from_plain_linked, to_plain, to_plain_linked, with_answers
 from onym.errors import InputError
-from onym.testing.documents import after_round_trip, documents, draw_linked_documents
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+from tests.support.documents import after_round_trip, documents, draw_linked_documents
 
 
 @given(documents())

@@ -18,7 +18,7 @@ import torch
 from onym.decoding.convert import convert_weights
 from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError
-from onym.testing.models import save_model, tiny_bart
+from tests.support.models import save_model, tiny_bart
 
 
 @pytest.fixture(scope="module")

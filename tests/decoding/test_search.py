@@ -19,12 +19,12 @@ from onym.decoding.adapters import adapter_of
 from onym.decoding.score_candidates import score_candidates
 from onym.decoding.search import SearchConfig, search_names
 from onym.decoding.session import TreeSession
-from onym.testing.models import tiny_bart
 from tests.decoding.families import model
 from tests.decoding.paths import PathSession, draw_logits, some_trie, trie
 from tests.models.second_device import DEVICE, second_device
 from tests.robustness.decoding import decode_sound
 from tests.robustness.decoding.cases import trie_of
+from tests.support.models import tiny_bart
 
 SOURCES = [[1], [2, 2], [3], [4, 4, 4], [5], [6, 6], [7]]
 PROMPTS = [[], [1], [1, 1], [], [3], [], [2]]

@@ -13,8 +13,8 @@ import torch
 
 from onym.decoding.session import open_model
 from onym.errors import ConfigError, InputError, LimitError
-from onym.testing.models import add_defaults, save_model, tiny_bart
 from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
+from tests.support.models import add_defaults, save_model, tiny_bart
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.detect import assertion_marks, with_assertion
-from onym.testing.documents import draw_linked_documents
 from onym.text.analysis import analyse
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from tests.support.documents import draw_linked_documents
 
 
 def document(marked: str) -> Document:

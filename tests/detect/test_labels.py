@@ -14,9 +14,9 @@ from onym.kb.ranking import concepts_of_types
 from onym.models.collective import Collective
 from onym.models.collective_settings import CollectiveSettings, Label
 from onym.parts import ModelReference, OpenContext
-from onym.testing.models import save_collective
 from onym.types import Document
 from tests.detect.made_kb import make_kb
+from tests.support.models import save_collective
 
 LABELS = (
     Label(type="Disease", corpus="one", threshold=0.0),

@@ -30,7 +30,7 @@ def kb(tiny_kb: Path) -> KnowledgeBase:
 def test_training_decides_between_spans_and_tags(tmp_path: Path, detect: str) -> None:
     pytest.importorskip("torch")
     from onym.models.collective import Collective
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     detector = detector_of(Collective.open(save_collective(tmp_path / "m", detect=detect)), ModelDetectorConfig(threshold=0.3))
     assert (detector.config["detector"], detector.config["threshold"]) == (detect, 0.3)
@@ -39,7 +39,7 @@ def test_training_decides_between_spans_and_tags(tmp_path: Path, detect: str) ->
 
 
 def test_threshold_zero_is_used_and_none_is_the_default(tmp_path: Path, kb: KnowledgeBase) -> None:
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     folder = save_collective(tmp_path / "m", threshold=1.0)
     own = open_detector(detector_config("model", model=folder), kb)
@@ -54,7 +54,7 @@ def test_threshold_zero_is_used_and_none_is_the_default(tmp_path: Path, kb: Know
 
 
 def test_components_share_the_model(tmp_path: Path, kb: KnowledgeBase) -> None:
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     config, context = detector_config("model", model=save_collective(tmp_path / "m")), OpenContext()
     first, second = open_detector(config, kb, context), open_detector(config, kb, context)
@@ -82,7 +82,7 @@ def test_without_torch_the_model_runs_on_onnx_runtime(
     tmp_path: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from onym.models import opening
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     folder = save_collective(tmp_path / "m", threshold=0.1)
     own = {"model": folder, "dtype": "fp32"}
@@ -100,7 +100,7 @@ def test_without_torch_the_model_runs_on_onnx_runtime(
 
 
 def test_weights_in_int8_run_on_onnx_runtime(tmp_path: Path, kb: KnowledgeBase) -> None:
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     write_quantized(save_collective(tmp_path / "m", links=False), tmp_path / "small")
     detector = open_detector(detector_config("model", model=tmp_path / "small"), kb)
@@ -113,7 +113,7 @@ def test_weights_in_int8_run_on_onnx_runtime(tmp_path: Path, kb: KnowledgeBase) 
 def test_onnx_runtime_supports_only_cpu_without_bf16(
     tmp_path: Path, kb: KnowledgeBase, option: dict[str, str], code: str
 ) -> None:
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     folder = save_collective(tmp_path / "m", links=False)
     with pytest.raises(ConfigError, match=code):

@@ -9,8 +9,8 @@ import pytest
 from onym.detect.base import resolve_overlaps
 from onym.detect.spans import SpanDetector, score_spans, select_types
 from onym.models.collective import Collective
-from onym.testing.models import save_collective
 from onym.types import Document
+from tests.support.models import save_collective
 
 TEXT = "Fever, then a heart attack and hyper-\r\ntension; the MI came 🙂 late. " * 6
 

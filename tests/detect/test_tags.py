@@ -10,8 +10,8 @@ import torch
 
 from onym.detect.spans import TagDetector, tag_spans
 from onym.models.collective import Collective
-from onym.testing.models import save_collective
 from onym.types import Document
+from tests.support.models import save_collective
 
 TEXT = "no fever heart attacks today"
 

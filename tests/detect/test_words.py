@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from onym.detect.spans import word_edges, word_spans
 from onym.models.tokens import Placed, Tokenizer
-from onym.testing.models import tokenizer_json
+from tests.support.models import tokenizer_json
 
 TOKENS = Tokenizer(tokenizer_json([" fever", " heart attack"]).encode())
 

@@ -17,8 +17,8 @@ from onym.linkers.base import link_batches
 from onym.linkers.cascade import CascadeLinker, CascadeLinkerConfig
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
-from onym.testing.models import save_encoder, save_model
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from tests.support.models import save_encoder, save_model
 from tests.threads import one_thread
 
 TEXT = "Heart attack, MI, chest pain and fever."

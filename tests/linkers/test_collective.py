@@ -16,9 +16,9 @@ from onym.kb.ranking import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
 from onym.models import torch_documents
 from onym.models.collective import Collective
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.index.made import names_of
+from tests.support.models import save_collective
 from tests.threads import one_thread
 
 pytest.importorskip("faiss")

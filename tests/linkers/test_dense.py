@@ -22,10 +22,10 @@ from onym.linkers.dense import DenseLinker, DenseLinkerConfig
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
-from onym.testing.models import save_encoder
 from onym.types import Candidate, Document, Mention
 from tests.index.made import Hashed, names_of
 from tests.models.spoil import rewrite_weights
+from tests.support.models import save_encoder
 from tests.threads import one_thread
 
 pytest.importorskip("faiss")

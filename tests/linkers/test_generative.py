@@ -23,8 +23,8 @@ from onym.linkers.generative import GenerativeLinker, GenerativeLinkerConfig, Mo
 from onym.models.template import GENBIOEL, GENRE, Template
 from onym.models.tokens import Tokenizer
 from onym.parts import OpenContext
-from onym.testing.models import add_defaults, save_model, save_tokenizer, tiny_bart
 from onym.types import Candidate, Document, Mention
+from tests.support.models import add_defaults, save_model, save_tokenizer, tiny_bart
 from tests.threads import one_thread
 
 TEXT = "He had a heart attack, then fever and high blood pressure."

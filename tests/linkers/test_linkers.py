@@ -16,9 +16,9 @@ from onym.kb.recipe import Recipe
 from onym.linkers import linker_config, open_linker
 from onym.parts import OpenContext
 from onym.registry import LINKERS
-from onym.testing.models import save_collective, save_encoder, save_model, save_tokenizer
 from onym.types import Candidate, Document, Mention
 from tests.modules import without_torch
+from tests.support.models import save_collective, save_encoder, save_model, save_tokenizer
 
 
 @pytest.fixture(scope="module")

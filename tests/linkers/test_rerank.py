@@ -15,9 +15,9 @@ from onym.linkers.base import Linker
 from onym.linkers.rerank import RerankLinker, RerankLinkerConfig
 from onym.packs import load
 from onym.pipeline import build_pipeline
-from onym.testing.models import save_encoder
 from onym.types import Document, Mention
 from tests.linkers.test_reranker import ORIGIN, write_folder
+from tests.support.models import save_encoder
 
 
 @pytest.fixture(scope="module")

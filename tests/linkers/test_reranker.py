@@ -15,7 +15,7 @@ from onym.errors import IntegrityError
 from onym.rerank.features import NAMES
 from onym.rerank.memory import write_memory
 from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
-from onym.testing.models import stump
+from tests.support.models import stump
 
 ORIGIN = RerankerOrigin(features=("kind", "tfidf"), parts=("tfidf",))
 TREES = stump(feature=1)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.testing.models import save_encoder
+from tests.support.models import save_encoder
 from tests.threads import one_thread
 
 

@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from onym.errors import OnymError
 from onym.models.collective import Collective
 from onym.models.collective_settings import HEADS, CollectiveSettings
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
+from tests.support.models import save_collective
 
 DOC = Document("1", "fever and pain", (Mention(0, 5, "fever"), Mention(5, 6, " "), Mention(10, 14, "pain")))
 

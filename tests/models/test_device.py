@@ -15,9 +15,9 @@ from onym.errors import ConfigError
 from onym.models.collective import Collective
 from onym.models.device import Device, resolve_device, resolve_precision
 from onym.models.torch_encoder import Encoder
-from onym.testing.models import save_collective
 from onym.types import Document, Mention
 from tests.models.second_device import DEVICE, second_device
+from tests.support.models import save_collective
 
 TEXTS = ["fever", "a heart attack of the left side", "fever"]
 DOC = Document("1", "fever and pain in the left arm", (Mention(0, 5, "fever"), Mention(10, 14, "pain")))

@@ -17,10 +17,11 @@ from onym.errors import ConfigError, InputError
 from onym.models import encoder as text_encoder
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
+from onym.models.torch_encoder import FAMILIES as KNOWN
 from onym.models.torch_encoder import Encoder
-from onym.testing.models import FAMILIES, save_encoder, save_model, save_tokenizer
 from tests.models.spoil import change_config, rewrite_weights
 from tests.models.test_modules import save_modules
+from tests.support.models import FAMILIES, save_encoder, save_model, save_tokenizer
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 
@@ -43,6 +44,10 @@ def plain(folder: Path, text: str, own: EncoderSettings) -> np.ndarray[Any, Any]
         hidden = model(torch.tensor([ids + [1] * padding]), attention_mask=mask).last_hidden_state[0]
     vector = hidden[0] if own.pooling == "cls" else hidden.mean(0)
     return np.asarray((vector / vector.norm() if own.similarity == "cosine" else vector).numpy())
+
+
+def test_each_family_is_tested() -> None:
+    assert set(FAMILIES) == set(KNOWN)
 
 
 @pytest.mark.slow

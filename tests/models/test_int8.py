@@ -11,8 +11,8 @@ from torch import nn
 from onym.errors import ConfigError
 from onym.models.collective import Collective, Int8Linear, in_int8, precision_of
 from onym.models.tensors import quantize
-from onym.testing.models import save_collective
 from onym.types import Document
+from tests.support.models import save_collective
 
 
 def test_tokens_are_quantised_independently() -> None:

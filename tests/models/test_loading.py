@@ -15,8 +15,8 @@ from onym.errors import ConfigError, InputError, OnymError
 from onym.models.device import Precision
 from onym.models.torch_encoder import FAMILIES
 from onym.models.torch_loading import in_precision, library, open_pretrained
-from onym.testing.models import tiny_encoder
 from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
+from tests.support.models import tiny_encoder
 
 
 @pytest.fixture

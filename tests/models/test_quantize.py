@@ -10,8 +10,8 @@ import pytest
 from onym.errors import ConfigError
 from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.tensors import write_quantized
-from onym.testing.models import save_encoder
 from tests.models.test_modules import save_modules
+from tests.support.models import save_encoder
 
 TEXTS = ["heart attack", "fever", "high blood pressure"]
 

@@ -12,7 +12,7 @@ from transformers import AutoConfig, BartConfig, MarianConfig, T5Config
 from onym.errors import ConfigError, InputError, LimitError
 from onym.models.shape import config_of, read_shape
 from onym.models.torch_encoder import FAMILIES
-from onym.testing.models import FAMILIES as TINY
+from tests.support.models import FAMILIES as TINY
 
 
 def write_config(folder: Path, content: Any) -> Path:

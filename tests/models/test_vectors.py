@@ -8,7 +8,7 @@ import torch
 
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import vectors_of
-from onym.testing.models import tiny_encoder
+from tests.support.models import tiny_encoder
 
 IDS = torch.tensor([[0, 17, 30, 2], [0, 44, 2, 1]])
 MASK = (IDS != 1).long()

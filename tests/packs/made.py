@@ -12,7 +12,7 @@ from onym.linkers import linker_config
 from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.pipeline.folder import build_pipeline
-from onym.testing.models import save_reranker
+from tests.support.models import save_reranker
 
 CORPUS = {"name": "bc5cdr", "licence": "public domain, a work of NLM", "documents": 500}
 RECORD = {"corpora": [CORPUS]}

@@ -152,7 +152,7 @@ def test_unknown_source_needs_a_licence_or_private(tmp_path: Path) -> None:
 
 def test_contains_encoder_and_index(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("faiss")
-    from onym.testing.models import save_encoder
+    from tests.support.models import save_encoder
 
     kb, model = shutil.copytree(tiny_kb, tmp_path / "kb"), save_encoder(tmp_path / "minilm")
     build_pipeline(kb, tmp_path / "p", linker=onym.linker_config("dense", model=model, index="flat"))

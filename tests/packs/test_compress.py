@@ -17,8 +17,8 @@ from onym.packs.build import build_pack, compress_pipeline
 from onym.packs.locate import read_pipeline
 from onym.parts import OpenContext
 from onym.pipeline.folder import build_pipeline
-from onym.testing.models import save_encoder
 from tests.packs.made import members, write_pipeline
+from tests.support.models import save_encoder
 
 TEXT = "High blood pressure, and a heart attack"
 

@@ -9,7 +9,7 @@ import pytest
 
 from onym.packs.build import PackedModels, find_corpora, find_restricted_models
 from onym.parts import ModelReference, TokenizerReference
-from onym.testing.models import save_reranker
+from tests.support.models import save_reranker
 
 
 def test_a_model_is_copied_once_and_names_do_not_collide(tmp_path: Path) -> None:

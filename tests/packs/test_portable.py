@@ -10,7 +10,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.packs.build import make_portable
 from onym.rerank.trees import open_reranker
-from onym.testing.models import save_reranker
+from tests.support.models import save_reranker
 
 
 def files_of(folder: Path) -> dict[str, Path]:

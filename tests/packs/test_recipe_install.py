@@ -204,7 +204,7 @@ def test_concurrent_installations_are_locked_out(tmp_path: Path) -> None:
 def test_installs_a_model_with_only_a_vocabulary_file(tmp_path: Path) -> None:
     pytest.importorskip("faiss")
     from onym.models.tokens import Tokenizer
-    from onym.testing.models import save_encoder
+    from tests.support.models import save_encoder
 
     served = tmp_path / "served" / "owner" / "tiny" / "resolve" / ("0" * 40)
     save_encoder(served)

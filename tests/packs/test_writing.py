@@ -9,7 +9,7 @@ import pytest
 from onym.errors import ConfigError
 from onym.packs.archive import whole_pack
 from onym.store.models import folder_digest
-from onym.testing.models import save_reranker
+from tests.support.models import save_reranker
 
 
 def test_the_digest_of_a_model_is_that_of_its_folder(tmp_path: Path) -> None:

@@ -25,9 +25,9 @@ from onym.packs.locate import load, read_pipeline
 from onym.pipeline import pipeline as pipeline_module
 from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, describe, store_calibration
-from onym.testing.models import save_model, save_tokenizer
 from onym.types import Document
 from tests.pipeline.calibrated import fit_calibration
+from tests.support.models import save_model, save_tokenizer
 
 
 @pytest.fixture
@@ -192,8 +192,8 @@ def test_tokenizer_digest_covers_only_tokenizer_files(tmp_path: Path, kb: Path) 
 def dense(tmp_path: Path, kb: Path) -> Path:
     """Return an encoder's folder in the format of sentence-transformers, and build a pipeline with it."""
     pytest.importorskip("faiss")
-    from onym.testing.models import save_encoder
     from tests.models.test_modules import save_modules
+    from tests.support.models import save_encoder
 
     model = save_modules(
         save_encoder(tmp_path / "model"),
@@ -314,7 +314,7 @@ def test_rejects_malformed_plug_ins(tmp_path: Path, kb: Path, plug_ins: object) 
 
 
 def test_describes_non_default_options(tmp_path: Path, kb: Path) -> None:
-    from onym.testing.models import save_encoder
+    from tests.support.models import save_encoder
 
     encoder = save_encoder(tmp_path / "tiny-bert")
     linker = linker_config("cascade", encoder=encoder, index="flat", candidates=7)
@@ -337,7 +337,7 @@ def test_loads_without_torch(tmp_path: Path, kb: Path) -> None:
 
 def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from onym.models.torch_documents import TorchDocumentReader
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
     linker, detector = linker_config("collective", model=model), detector_config("model", model=model)
@@ -373,7 +373,7 @@ def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypa
     from onym.linkers import collective
     from onym.models import documents
     from onym.models.torch_documents import TorchDocumentReader
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
     options = {"model": model} if linker == "collective" else {}
@@ -399,7 +399,7 @@ def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypa
 
 
 def test_trained_detector_with_another_linker(tmp_path: Path, kb: Path) -> None:
-    from onym.testing.models import save_collective
+    from tests.support.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0, links=False, detect="tags")
     pipeline = build_pipeline(kb, tmp_path / "p", detector=detector_config("model", model=model))

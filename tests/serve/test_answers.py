@@ -25,8 +25,8 @@ from onym.serve.routes.link import LinkedReply
 from onym.serve.routes.terms import MapReply
 from onym.serve.routes.workbook import WorkbookReply
 from onym.store.files.xlsx import write_xlsx
-from onym.testing.models import save_reranker
 from onym.types import Document, Mention
+from tests.support.models import save_reranker
 
 TEXT = "High fever, no heart attack."
 SECRET = "patient Smith"

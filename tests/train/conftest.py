@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.datasets import prepare
-from onym.testing.models import save_encoder, save_model
+from tests.support.models import save_encoder, save_model
 from tests.threads import one_thread
 from tests.train.tiny import CORPUS, pubtator
 

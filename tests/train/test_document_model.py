@@ -14,12 +14,12 @@ from onym.models.collective import Heads
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import vectors_of
-from onym.testing.models import tiny_encoder
 from onym.train import collective as recipe
 from onym.train.collective import CollectiveContext, TrainingWindows, WindowCollate
 from onym.train.configs import CollectiveLossConfig
 from onym.train.document_model import CollectiveModule, CollectiveTrainer
 from onym.types import Document, Mention
+from tests.support.models import tiny_encoder
 from tests.train.tiny import collective_config, furthest, weights_of
 
 SETTINGS = EncoderSettings(pooling="mean", similarity="cosine")

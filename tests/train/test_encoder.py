@@ -26,7 +26,6 @@ from onym.models.encoder import TokenBatch
 from onym.models.settings import EncoderSettings
 from onym.models.tokens import Tokenizer
 from onym.models.torch_encoder import Encoder
-from onym.testing.models import save_model, tiny_encoder
 from onym.train import encoder as align_module
 from onym.train import encoder as match_module
 from onym.train import encoder as module
@@ -38,6 +37,7 @@ from onym.train.samples.base import Batch, Positive
 from onym.train.samples.pairs import PositivePairs, labels_of, same_of
 from onym.types import Document, Mention
 from tests.index.made import kb_of, words
+from tests.support.models import save_model, tiny_encoder
 from tests.train.adamw import AdamWByHand
 from tests.train.made import DOC, record
 from tests.train.tiny import are_equal, encoder_config, encoder_optim, furthest, losses, require_left_alone, weights_of

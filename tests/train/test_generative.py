@@ -20,7 +20,6 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.linkers.generative import GenerativeLinker
 from onym.models import torch_loading as loading
-from onym.testing.models import save_model, save_tokenizer, tiny_bart
 from onym.train.configs import GenerativeDevConfig
 from onym.train.generative import (
     GenerativeContext,
@@ -40,6 +39,7 @@ from onym.train.samples.mentions import DocMention, MentionSamples, mentions_of
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
+from tests.support.models import save_model, save_tokenizer, tiny_bart
 from tests.train.adamw import AdamWByHand
 from tests.train.made import open_linker, record
 from tests.train.tiny import (

@@ -12,10 +12,10 @@ from onym.datasets.own import prepare_own
 from onym.errors import ConfigError, OnymError
 from onym.packs.locate import load, read_pipeline
 from onym.pipeline.pipeline import Pipeline
-from onym.testing.models import save_encoder
 from onym.train import pipeline as module
 from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
 from tests.cli.command import onym
+from tests.support.models import save_encoder
 from tests.train.tiny import FEVER, HEART, pubtator
 
 FRAMES = ("Case {n}: a {} was seen.", "The {} of case {n} was treated.", "No word of pitch, but {} in case {n}.")

@@ -17,7 +17,6 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 from onym.models import device
-from onym.testing.models import tiny_bart, tiny_encoder
 from onym.train.configs import GenerativeOptimConfig, OptimConfig
 from onym.train.precision import (
     MasterAdamW,
@@ -33,6 +32,7 @@ from onym.train.trainer import METRIC, trainer_arguments
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
+from tests.support.models import tiny_bart, tiny_encoder
 from tests.train.launched import train_with_accelerate
 from tests.train.tiny import are_equal, config, furthest, losses, optim, samples, train_model, weights_of
 

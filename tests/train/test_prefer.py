@@ -14,12 +14,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from onym.errors import ConfigError, InputError
-from onym.testing.models import tiny_bart
 from onym.train import prefer as prefer_module
 from onym.train.configs import GenerativeOptimConfig, GenerativeTrainingConfig, PreferConfig
 from onym.train.prefer import PreferenceTrainer, loss_of, name_scores, read_pairs, reference_scores, score_of
 from onym.train.run import train
 from onym.train.samples.base import Pair
+from tests.support.models import tiny_bart
 from tests.train.made import open_linker, record
 from tests.train.tiny import COLLATE, EOS, START, RecordingSamples, are_equal, config, furthest, optim, pairs, weights_of
 

@@ -16,7 +16,6 @@ from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.rerank.features import NAMES
 from onym.rerank.trees import open_reranker
-from onym.testing.models import stump
 from onym.train.configs import RerankTrainingConfig, TreesConfig
 from onym.train.rerank import (
     Outcomes,
@@ -32,6 +31,7 @@ from onym.train.rerank import (
 )
 from onym.train.run import train
 from onym.types import Document, Mention
+from tests.support.models import stump
 
 HEART, FEVER = "mesh:D009203", "mesh:D005334"
 COLUMN = ("tfidf",)

@@ -18,11 +18,11 @@ from onym.kb import KnowledgeBase
 from onym.models import device
 from onym.store.models import weights_digest
 from onym.store.output import whole_folder
-from onym.testing.models import SPECIAL, save_tokenizer
 from onym.train import run as publish
 from onym.train import run as run_module
 from onym.train.configs import MODEL_CONFIGS, GenerativeTrainingConfig
 from onym.train.run import RECIPES, train
+from tests.support.models import SPECIAL, save_tokenizer
 from tests.train.made import open_linker, record
 from tests.train.tiny import config
 

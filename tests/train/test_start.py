@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from onym.errors import ConfigError
-from onym.testing.models import FAMILIES, save_model, tiny_bart, tiny_encoder
 from onym.train.configs import StartConfig
 from onym.train.start import open_document_encoder, open_start, set_dropout
+from tests.support.models import FAMILIES, save_model, tiny_bart, tiny_encoder
 from tests.train.tiny import are_equal, weights_of
 
 IDS = torch.tensor([[0, 17, 5, 9, 2], [0, 8, 2, 1, 1]])

@@ -14,12 +14,12 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from onym.testing.models import tiny_bart
 from onym.train import trainer as callbacks
 from onym.train import trainer as trainer_module
 from onym.train.configs import GenerativeOptimConfig
 from onym.train.samples.base import Batch, Sample
 from onym.train.trainer import SEAL, Clock, LogFile, find_complete_checkpoints, is_sealed, prune, seal
+from tests.support.models import tiny_bart
 from tests.train.tiny import COLLATE, are_equal, furthest, optim, samples, train_model, weights_of
 
 PRECISIONS = ["fp32", "bf16", "bf16-weights"]

@@ -14,8 +14,8 @@ from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import assert_preserved, documents, lists_of_mentions, trip, write_to_memory
 from onym.types import Document, Mention, Passage, Problem, Relation
+from tests.support.documents import assert_preserved, documents, lists_of_mentions, trip, write_to_memory
 
 # Formats with one mention per document: a document with several mentions becomes several documents.
 OF_MENTIONS = {"genbioel", "biosyn", "cometa", "askapatient"}

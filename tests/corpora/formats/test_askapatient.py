@@ -9,8 +9,8 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import askapatient, detect
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
+from tests.support.documents import source_of, write_to_memory
 
 LINE = "108367008\tDislocation of joint\tdislocating\n"
 DATA = LINE + "3384011000036100\tArthrotec\tArthrotec\n271681002\tStomach ache\tcaf\xe9 ache\n"

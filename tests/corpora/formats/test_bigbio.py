@@ -7,8 +7,8 @@ import json
 import pytest
 
 from onym.corpora.formats import bigbio, detect
-from onym.testing.documents import assert_preserved, source_of, write_to_memory
 from onym.types import Document, Passage, Problem, Relation
+from tests.support.documents import assert_preserved, source_of, write_to_memory
 
 DOC = {
     "id": "0",

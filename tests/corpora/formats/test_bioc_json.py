@@ -7,8 +7,8 @@ import json
 import pytest
 
 from onym.corpora.formats import bioc_json, detect
-from onym.testing.documents import source_of
 from onym.types import Document, Mention, Passage, Problem
+from tests.support.documents import source_of
 
 DOC = {
     "id": 7,

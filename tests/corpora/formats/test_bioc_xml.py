@@ -10,8 +10,8 @@ from onym.corpora.base import Item, documents_of
 from onym.corpora.formats import bioc_xml
 from onym.errors import OnymError
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Passage, Problem, Relation
+from tests.support.documents import source_of, write_to_memory
 
 HEAD = '<?xml version="1.0"?><!DOCTYPE collection SYSTEM "BioC.dtd"><collection><source/><date/><key/>'
 DOC = """<document><id>7</id><infon key="journal">J</infon>

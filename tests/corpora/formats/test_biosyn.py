@@ -9,8 +9,8 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.formats import biosyn, detect
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
+from tests.support.documents import source_of, write_to_memory
 
 TEXT = """7||40|61||Modifier||ataxia telangiectasia||D001260
 7||72|97||CompositeMention||breast cancer|ovarian cancer||D001943|D010051

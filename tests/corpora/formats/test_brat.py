@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onym.corpora.formats import brat, detect
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem, Relation
+from tests.support.documents import source_of, write_to_memory
 
 TEXT = "Breast and\novarian cancer, \U0001f9ec HIV.\r\n"
 ANN = """T1\tDisease 0 6;19 25\tBreast cancer

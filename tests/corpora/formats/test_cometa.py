@@ -6,8 +6,8 @@ import pytest
 
 from onym.corpora.formats import cometa, detect
 from onym.errors import InputError
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
+from tests.support.documents import source_of, write_to_memory
 
 HEAD = "ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n"
 ROWS = '1\tfever\tFever\t386661006\tHigh fever\t64882008\t"a high ""fever"" and fever"\n2\tabsent\tX\t1234567\t\t\tnothing\n'

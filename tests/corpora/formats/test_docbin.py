@@ -19,8 +19,8 @@ from onym.corpora.formats import docbin as _docbin
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import documents, source_of, write_to_memory
 from onym.types import Document, Mention, Problem
+from tests.support.documents import documents, source_of, write_to_memory
 
 NLP = spacy.blank("en")
 FEVER = Document(

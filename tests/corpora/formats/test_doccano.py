@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onym.corpora.formats import detect, doccano
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
+from tests.support.documents import source_of, write_to_memory
 
 LABELLED = {"text": "EU rejects German call to boycott British lamb.", "label": [[0, 2, "ORG"], [11, 17, "MISC"]]}
 RELATED = {

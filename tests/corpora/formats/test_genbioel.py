@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onym.corpora.formats import detect, genbioel
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
+from tests.support.documents import source_of, write_to_memory
 
 SOURCE = '["a high START fever END , which rose"]\n["START mi END"]\n'
 TARGET = '["fever is", "pyrexia"]\n["mi is", "mi"]\n'

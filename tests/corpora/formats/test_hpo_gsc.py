@@ -9,8 +9,8 @@ import pytest
 from onym.corpora.base import documents_of
 from onym.corpora.formats import detect, hpo_gsc
 from onym.store.files.source import Source
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem
+from tests.support.documents import source_of, write_to_memory
 
 TEXT = "7\r\nskin tags and fever\r\n0\t9\tskin tags\tHP:0010609\r\n14\t19\tfever\tHP:0001945\r\n\r\n8\r\nnothing\r\n"
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from onym.corpora.formats import detect, jsonl
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
-from onym.testing.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 from onym.types import Document, LinkedDocument, Mention, Problem
+from tests.support.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 
 
 def test_lines_are_plain_json() -> None:

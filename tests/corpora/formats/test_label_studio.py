@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onym.corpora.formats import detect, label_studio
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Problem
+from tests.support.documents import source_of, write_to_memory
 
 TEXT = "All that changed when he was 27 and he came to Jerusalem."
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from onym.corpora.formats import detect, parquet
 from onym.corpora.plain import with_answers
 from onym.errors import InputError
-from onym.testing.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 from onym.types import Document, LinkedDocument, Mention, Problem
+from tests.support.documents import MemoryOutput, after_round_trip, draw_linked_documents, source_of, write_to_memory
 
 
 def test_documents_are_written_in_several_row_groups() -> None:

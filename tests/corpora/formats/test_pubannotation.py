@@ -7,8 +7,8 @@ import json
 import pytest
 
 from onym.corpora.formats import detect, pubannotation
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Problem, Relation
+from tests.support.documents import source_of, write_to_memory
 
 DOC = {
     "sourcedb": "PubMed",

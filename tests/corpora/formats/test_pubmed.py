@@ -11,8 +11,8 @@ from onym.corpora.corpus import read_corpus, read_sources
 from onym.corpora.formats import detect, pubmed
 from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Passage, Problem
+from tests.support.documents import source_of, write_to_memory
 
 ARTICLE = (
     "<PubmedArticle><MedlineCitation><PMID Version='1'>{pmid}</PMID><Article>{article}</Article></MedlineCitation>"

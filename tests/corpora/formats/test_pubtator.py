@@ -12,8 +12,8 @@ from onym.corpora.formats import pubtator
 from onym.errors import LimitError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document, Mention, Passage, Problem
+from tests.support.documents import source_of, write_to_memory
 
 CDR = """1|t|Breast and ovarian cancer.
 1|a|Cisplatin\thelps \U0001f9ec cancer.

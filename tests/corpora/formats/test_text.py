@@ -8,8 +8,8 @@ from onym.corpora.formats import detect, text
 from onym.errors import InputError, LimitError
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import source_of, write_to_memory
 from onym.types import Document
+from tests.support.documents import source_of, write_to_memory
 
 
 def test_texts_are_unchanged() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.testing.models import save_encoder
 from tests.evaluate.names.families import build_families
+from tests.support.models import save_encoder
 
 
 @pytest.fixture(scope="package")

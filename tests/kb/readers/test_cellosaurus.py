@@ -9,9 +9,9 @@ import pytest
 from onym.errors import InputError, LimitError
 from onym.kb import readers
 from onym.store.limits import DEFAULT_LIMITS
-from onym.testing.releases import SAMPLES
 from onym.types import ParentKind, SuccessorKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 (RELEASE,) = SAMPLES["cellosaurus"]
 LINE = "cellosaurus:CVCL_9001"

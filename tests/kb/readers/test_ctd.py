@@ -10,8 +10,8 @@ import pytest
 from onym.errors import InputError
 from onym.kb import readers
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 TABLE, MEDIC = SAMPLES["ctd"]
 

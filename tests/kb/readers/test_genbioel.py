@@ -7,8 +7,8 @@ import pytest
 from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers import genbioel
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 
 def test_names_of_ids() -> None:

@@ -11,8 +11,8 @@ from onym.errors import InputError, LimitError
 from onym.kb import readers
 from onym.store.files import lines
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_ascii"]
 

@@ -10,8 +10,8 @@ import pytest
 from onym.kb import readers
 from onym.kb.readers import mesh_mappings
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 MAPPED, NUMBERED = SAMPLES["mesh_mappings"]
 

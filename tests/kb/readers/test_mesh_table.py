@@ -11,9 +11,9 @@ from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers import mesh_table
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from onym.types import ParentKind
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 DESCRIPTORS, SUPPLEMENTS = SAMPLES["mesh_table"]
 

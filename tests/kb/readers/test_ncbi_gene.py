@@ -12,8 +12,8 @@ from onym.kb import KnowledgeBase, readers
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 (RELEASE,) = SAMPLES["ncbi_gene"]
 HUMAN, MOUSE = "ncbigene:900001", "ncbigene:900002"

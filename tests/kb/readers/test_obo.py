@@ -18,9 +18,9 @@ from onym.errors import InputError, LimitError
 from onym.kb import readers
 from onym.store.files import lines
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from onym.types import SuccessorKind
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 
 def term(*clauses: str, identifier: str = "X:1") -> list[Row]:

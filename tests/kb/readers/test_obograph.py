@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from onym.errors import InputError
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 OBO = "http://purl.obolibrary.org/obo/"
 

@@ -13,8 +13,8 @@ from onym.errors import InputError
 from onym.kb import readers
 from onym.kb.readers import ontology_json
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import Row, facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 KEYED, LISTED = SAMPLES["ontology_json"]
 

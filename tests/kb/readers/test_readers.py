@@ -11,9 +11,9 @@ import pytest
 from onym.errors import ConfigError, OnymError
 from onym.kb import readers
 from onym.store.files.source import Source
-from onym.testing.releases import SAMPLES, Release
 from tests.kb.readers.conftest import pack_files, rows_of, source_of
 from tests.robustness.files.kb_fuzz import judge, make_case
+from tests.support.releases import SAMPLES, Release
 
 RELEASES = [
     pytest.param(name, release, id=f"{name}-{number}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onym.kb import readers
 from onym.kb.readers.rxnorm import RXNCONSO, RXNREL, RXNSTY
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 (RELEASE,) = SAMPLES["rxnorm"]
 

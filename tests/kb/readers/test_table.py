@@ -11,8 +11,8 @@ from onym.errors import ConfigError, InputError
 from onym.kb import readers
 from onym.store.files.source import Source
 from onym.store.files.xlsx import write_xlsx
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of, source_of
+from tests.support.releases import SAMPLES
 
 TSV, CSV = SAMPLES["table"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.testing.releases import SAMPLES
 from tests.kb.readers.conftest import facts_of, names_of, rows_of
+from tests.support.releases import SAMPLES
 
 (RELEASE,) = SAMPLES["taxdump"]
 DOUBTFUL = "ncbitaxon:90001"

@@ -19,8 +19,8 @@ from onym.models.collective import Collective
 from onym.models.collective_settings import HEADS, CollectiveSettings
 from onym.models.onnx_collective import OnnxCollective
 from onym.models.tensors import write_quantized
-from onym.testing.models import save_collective, save_encoder
 from onym.types import Document
+from tests.support.models import save_collective, save_encoder
 
 TEXT = "Fever, then a heart attack and hyper-\r\ntension; the MI came late. " * 4
 LABELS = [{"type": "Disease", "corpus": "a"}, {"type": "Chemical", "corpus": "a"}]

@@ -18,8 +18,8 @@ from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.settings import EncoderSettings
 from onym.models.shape import FAMILIES
 from onym.models.torch_encoder import Encoder
-from onym.testing.models import save_encoder, save_tokenizer
 from tests.models.spoil import change_config, cut, rewrite_weights, with_own_code
+from tests.support.models import save_encoder, save_tokenizer
 
 TEXTS = ["heart attack", "fever", "", "high blood pressure " * 20, "mi", "fever", "</s> <pad>"]
 

@@ -11,8 +11,8 @@ import pytest
 from onym.errors import OnymError
 from onym.models.shape import FAMILIES, read_encoder_shape
 from onym.models.torch_encoder import max_length, open_body
-from onym.testing.models import save_encoder
 from tests.models.spoil import change_config
+from tests.support.models import save_encoder
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -21,7 +21,7 @@ from onym.errors import InputError
 from onym.kb import readers
 from onym.outputs.mapping import count_rows
 from onym.store.files.source import InputFile, Source
-from onym.testing.releases import SAMPLES
+from tests.support.releases import SAMPLES
 
 _WITHOUT_NAMES = "mesh_mappings"
 _ASIDE = {"README.md": b"# free", ".DS_Store": b"\x00\x01", "empty.txt": b"", "samples.nt": b"<a> <b> <c> .\n"}

@@ -114,7 +114,7 @@ def write_inputs(folder: Path, *, needs_model: bool) -> None:
     (folder / "text.txt").write_text(_TEXT)
     (folder / "train.toml").write_text(_TRAINING.format(folder))
     if needs_model:
-        from onym.testing.models import save_encoder
+        from tests.support.models import save_encoder
 
         save_encoder(folder / "encoder")
 

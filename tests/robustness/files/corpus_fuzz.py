@@ -34,10 +34,10 @@ from onym.corpora.problems import INTERNAL
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.testing.documents import write_to_memory
 from onym.types import Document, Mention, Passage, Problem
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
 from tests.robustness.files.mutation import BINARY, mutate
+from tests.support.documents import write_to_memory
 
 BY_LINE = ("pubtator", "jsonl", "bigbio", "hpo_gsc", "cometa", "askapatient")
 """Formats in which a document stands in lines of its own: the rest of the file can be read whatever they hold."""

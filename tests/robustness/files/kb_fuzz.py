@@ -23,9 +23,9 @@ from onym.kb.readers import ORDER as FORMATS
 from onym.kb.schema import SCHEMA
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.testing.releases import SAMPLES, Release
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
 from tests.robustness.files.mutation import mutate
+from tests.support.releases import SAMPLES, Release
 
 _TIGHT = Limits(**{limit.name: min(max(1, getattr(DEFAULT_LIMITS, limit.name) // 10), 300) for limit in fields(Limits)})
 _OTHERS = [data for releases in SAMPLES.values() for release in releases for data in release.values()]

@@ -19,7 +19,7 @@ from onym.kb.recipe import Recipe, SourceConfig
 from onym.linkers.dense import DenseLinkerConfig
 from onym.parts import ModelReference
 from onym.pipeline import build_pipeline
-from onym.testing.models import save_collective, save_encoder, save_model, save_tokenizer
+from tests.support.models import save_collective, save_encoder, save_model, save_tokenizer
 
 Kind = Literal["encoder", "bart", "t5", "collective", "convert", "pipeline", "onnx"]
 Spoil = Callable[[Path], object]

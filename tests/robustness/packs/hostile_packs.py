@@ -27,8 +27,8 @@ from onym.kb import Recipe, build_kb
 from onym.linkers import linker_config
 from onym.packs import build_pack
 from onym.pipeline import build_pipeline
-from onym.testing.models import save_reranker
 from tests.robustness.harness import own_cache
+from tests.support.models import save_reranker
 
 SEED = 7
 TEXT = "A heart attack, and high blood pressure; no fever."

@@ -25,9 +25,9 @@ from onym.pipeline.folder import build_pipeline
 from onym.review.create import create_desk, read_links_table
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
-from onym.testing.documents import write_to_memory
 from tests.robustness.files.mutation import mutate
 from tests.robustness.privacy.canaries import Canaries, plant_documents
+from tests.support.documents import write_to_memory
 
 PLUG_INS = "plug-ins"
 _PLUG_IN = """

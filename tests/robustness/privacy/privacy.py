@@ -193,7 +193,7 @@ def _without_models(kb: KnowledgeBase) -> list[Breakable]:
 
 
 def _with_models(kb: KnowledgeBase, folder: Path) -> list[Breakable]:
-    from onym.testing.models import save_encoder, save_model
+    from tests.support.models import save_encoder, save_model
 
     dense = DenseLinker.from_pretrained(save_encoder(folder / "encoder"), kb)
     generative = GenerativeLinker.from_pretrained(save_model(folder / "seq2seq"), kb, width=2)
