@@ -21,7 +21,6 @@ from typing import Any, BinaryIO, cast
 from benchmarks.rivals.adapters.serving import Answer, Job, Request
 from benchmarks.rivals.systems import OWN, System
 from onym.kb import KnowledgeBase
-from onym.kb.export import export_kb
 from onym.store.cache import cache_folder
 from onym.store.output import whole_file
 
@@ -104,16 +103,16 @@ def export_base(source: Path, system: System) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / OWN).exists():
         (folder / OWN).symlink_to(source.resolve())
-    for name, form in system.formats.items():
+    for name, write in system.formats.items():
         path = folder / name
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(path) as file:
                 if path.suffix == ".gz":
                     with gzip.open(file, "wb") as packed:
-                        export_kb(kb, cast(BinaryIO, packed), form)
+                        write(kb, cast(BinaryIO, packed))
                 else:
-                    export_kb(kb, file, form)
+                    write(kb, file)
     return folder
 
 

@@ -10,8 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.rivals.exports import (
+    Writer,
+    write_gilda,
+    write_jsonl,
+    write_medcat,
+    write_mrconso,
+    write_mrsty,
+    write_patterns,
+    write_scispacy,
+)
 from benchmarks.rivals.tasks import BaseName, TaskName
-from onym.kb.export import ExportFormat
 
 ALL: tuple[TaskName, ...] = ("text", "mentions", "terms")
 OWN = "onym"
@@ -36,8 +45,8 @@ class System:
     """Settings for HPO only."""
     is_trained: bool = False
     degraded: str = ""
-    formats: Mapping[str, ExportFormat] = field(default_factory=dict)
-    """Export formats of `onym kb export`, by file."""
+    formats: Mapping[str, Writer] = field(default_factory=dict)
+    """Writers of the knowledge base, by file."""
     files: tuple[str, ...] = ()
     """Other files that the adapter reads, see `benchmarks.rivals.texts`."""
     detector: str = ""
@@ -53,7 +62,7 @@ class System:
         return self.environment == OWN
 
 
-_PATTERNS: dict[str, ExportFormat] = {"patterns.jsonl": "entity-ruler"}
+_PATTERNS: dict[str, Writer] = {"patterns.jsonl": write_patterns}
 _NESTED = {"linker": "exact", "options": {"inflections": True}, "detector": {"nested": True}}
 SYSTEMS = (
     System(
@@ -121,7 +130,7 @@ SYSTEMS = (
         "gilda",
         {"default": {}},
         degraded="without the disambiguation models, which it downloads",
-        formats={"terms.tsv.gz": "gilda"},
+        formats={"terms.tsv.gz": write_gilda},
     ),
     System(
         "text2term",
@@ -132,7 +141,7 @@ SYSTEMS = (
         {"default": {}},
         ("terms",),
         ("starter",),
-        formats={"kb.jsonl": "jsonl"},
+        formats={"kb.jsonl": write_jsonl},
     ),
     System(
         "fasthpocr",
@@ -153,7 +162,7 @@ SYSTEMS = (
         "quickumls",
         {"default": {}, "-L -U": {"lower": True}},
         degraded="blank spaCy pipeline instead of en_core_web_sm, stop words of spaCy instead of NLTK",
-        formats={"MRCONSO.RRF": "mrconso", "MRSTY.RRF": "mrsty"},
+        formats={"MRCONSO.RRF": write_mrconso, "MRSTY.RRF": write_mrsty},
     ),
     System(
         "scispacy",
@@ -164,7 +173,7 @@ SYSTEMS = (
         {"default": {}, "all definitions": {"filter_for_definitions": False}},
         bases=("starter",),
         degraded="mentions of Onym's dictionary instead of en_core_sci, index built with M 16 and efConstruction 100",
-        formats={"scispacy.jsonl": "scispacy"},
+        formats={"scispacy.jsonl": write_scispacy},
         detector="onym-exact",
     ),
     System(
@@ -180,7 +189,7 @@ SYSTEMS = (
         ("text",),
         ("starter",),
         degraded="word vectors of 2,000 abstracts instead of its vocabulary, trained on these abstracts only",
-        formats={"cdb.csv": "medcat"},
+        formats={"cdb.csv": write_medcat},
         files=("abstracts.txt", "training.json"),
     ),
     System(
@@ -197,7 +206,7 @@ SYSTEMS = (
         ("starter",),
         is_trained=True,
         degraded="word vectors of 2,000 abstracts instead of its vocabulary, trained on these abstracts only",
-        formats={"cdb.csv": "medcat"},
+        formats={"cdb.csv": write_medcat},
         files=("abstracts.txt", "training.json"),
     ),
 )

@@ -66,33 +66,3 @@ def test_id_styles(tiny_kb: Path) -> None:
 def test_an_unknown_format_is_rejected(tiny_kb: Path) -> None:
     with pytest.raises(ConfigError, match="format-unknown"):
         export_kb(KnowledgeBase.open(tiny_kb), io.BytesIO(), "xlsx")  # type: ignore[arg-type]
-
-
-TOOLS: dict[ExportFormat, str] = {
-    "scispacy": '{"concept_id": "a:1", "canonical_name": "Heart attack", "aliases": ["MI-x yté"], '
-    '"types": ["T047"], "definition": null}',
-    "entity-ruler": '{"label": "Disease", "pattern": "MI-x yté", "id": "a:1"}',
-    "gilda": "mix yte\tMI-x yté\tA\t1\tHeart attack\tsynonym\tonym",
-    "medcat": "a:1,MI-x yté,A,A,T047,",
-    "mrconso": "a:1|ENG|S||||N|||||A|SY|1|MI-x yté|0|N||",
-    "mrsty": "a:1|T047||||",
-}
-
-
-@pytest.mark.parametrize("form", TOOLS)
-def test_formats_of_other_tools(build: Builder, monkeypatch: pytest.MonkeyPatch, form: ExportFormat) -> None:
-    monkeypatch.setattr("onym.kb.export._CONCEPTS", 1)
-    kb = build("id\tname\tsynonyms\ttypes\na:1\tHeart attack\tMI-x yté\tT047\na:2\tFever\t\tC23\n")
-    lines = [line.replace('""', "").rstrip("\t") for line in export_bytes(kb, form).decode().splitlines()]
-    assert TOOLS[form] in lines
-    assert sum("cui," in line or "norm_text" in line for line in lines) == (form in ("gilda", "medcat"))
-
-
-def test_columns_of_rrf_files_hold_no_bars(build: Builder) -> None:
-    kb = build("id\tname\na:1\tfever |high|\n")
-    assert export_bytes(kb, "mrconso").decode().split("|")[14].split() == ["fever", "high"]
-
-
-def test_semantic_types_stand_for_groups(build: Builder) -> None:
-    kb = build("id\tname\ttypes\na:1\tFever\tC23\na:2\tThing\t\n")
-    assert export_bytes(kb, "mrsty").decode().splitlines() == ["a:1|T047||||", "a:1|T184||||", "a:2|T078||||"]

@@ -289,15 +289,12 @@ def replacements(
         write_lines([(change, f"{count:,}") for change, count in counts.items()])
 
 
-_EXPORT_FORMATS = "jsonl, scispacy, biosyn, genbioel, tsv, entity-ruler, gilda, medcat, mrconso or mrsty."
-
-
 @app.command(cls=command_with(filter=FILTER_OPTIONS))
 def export(
     context: typer.Context,
     folder: FOLDER,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write, or - for stdout.")],
-    format: Annotated[str, typer.Option(help=_EXPORT_FORMATS)] = "jsonl",  # noqa: A002
+    format: Annotated[str, typer.Option(help="jsonl, biosyn, genbioel or tsv.")] = "jsonl",  # noqa: A002
     id_style: Annotated[IdStyle, ID_STYLE] = "curie",
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 
 from onym.errors import ConfigError
-from onym.kb.groups import groups_of_type
 from onym.kb.hierarchy import Rows
 from onym.kb.identity import AliasKind
 from onym.kb.joins import JoinRule
@@ -89,7 +86,7 @@ def type_frame(kb: KnowledgeBase) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"level": pl.String, "name": pl.String, "concepts": pl.Int64}, orient="row")
 
 
-ExportFormat = Literal["jsonl", "scispacy", "biosyn", "genbioel", "tsv", "entity-ruler", "gilda", "medcat", "mrconso", "mrsty"]
+ExportFormat = Literal["jsonl", "biosyn", "genbioel", "tsv"]
 _CONCEPTS = 50_000  # concepts per write
 Advance = Callable[[int], None]
 
@@ -106,15 +103,9 @@ def export_kb(
     """Write all concepts, or those in `only`, to a file; `advance` is called with the number of concepts written so far.
 
     jsonl     one object per line: concept_id, canonical_name, aliases, types, definition, xrefs
-    scispacy  the same without xrefs, which scispaCy's KnowledgeBase refuses
     biosyn    `id||name` lines with normalised names
     genbioel  one object that maps each id to its normalised names (target_kb.json)
     tsv       one line per name: id, name, kind, language, types, definition, xrefs
-    entity-ruler  one pattern per line for spaCy's EntityRuler and PhraseMatcher: label (the semantic group), pattern, id
-    gilda     a terms file of Gilda, for `Grounder("terms.tsv")`
-    medcat    a CSV for MedCAT's CDBMaker: cui, name, ontologies, name_status, type_ids, description
-    mrconso   MRCONSO.RRF of UMLS; the CUI is the concept id. With mrsty, input of `quickumls.install`
-    mrsty     MRSTY.RRF of UMLS: semantic types of UMLS, or one that stands for the semantic group
     """
     if form not in get_args(ExportFormat):
         known = ", ".join(get_args(ExportFormat))
@@ -141,11 +132,6 @@ class _ExportBlock(NamedTuple):
 
 def _jsonl(block: _ExportBlock) -> bytes:
     return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in _entities(block))
-
-
-def _scispacy(block: _ExportBlock) -> bytes:
-    kept = ({key: value for key, value in entity.items() if key != "xrefs"} for entity in _entities(block))
-    return b"".join(json.dumps(entity, ensure_ascii=False).encode() + b"\n" for entity in kept)
 
 
 def _entities(block: _ExportBlock) -> Iterator[dict[str, object]]:
@@ -198,128 +184,9 @@ def _id(style: IdStyle) -> pl.Expr:
     return {"curie": pl.col("id"), "obo": prefix.str.to_uppercase() + ":" + local, "raw": local}[style]
 
 
-# Formats of other tools. Each line is a name with its concept.
-
-
-class _ExportName(NamedTuple):
-    """A name of a concept as written; the first name of a concept is its preferred name."""
-
-    row: int
-    id: str
-    name: str
-    preferred: str
-    is_preferred: bool
-
-
-def _names(block: _ExportBlock) -> Iterator[_ExportName]:
-    """Yield each form of each concept once, without tabs and line breaks."""
-    row_of = dict(zip(block.terms()["id"].unique(maintain_order=True), block.rows.tolist(), strict=True))
-    seen, previous, preferred = set[str](), "", ""
-    for concept_id, form in block.terms().select("id", "form").iter_rows():
-        name = " ".join(form.split())
-        if concept_id != previous:
-            seen, previous, preferred = set(), concept_id, name
-        if name and name not in seen:
-            seen.add(name)
-            styled = style_id(concept_id, block.ids)
-            yield _ExportName(row_of[concept_id], styled, name, preferred, name == preferred)
-
-
-def _groups(block: _ExportBlock, row: int) -> list[str]:
-    """Return the semantic groups of a concept; if the knowledge base has none, those of its types."""
-    kb = block.kb
-    own = [kb.groups[group] for group in kb.concept_groups[row]]
-    return own or sorted({group for kind in kb.concept_types[row] for group in groups_of_type(kb.types[kind])})
-
-
-def _entity_ruler(block: _ExportBlock) -> bytes:
-    rows = (
-        {"label": next(iter(_groups(block, each.row)), "Concept"), "pattern": each.name, "id": each.id}
-        for each in _names(block)
-    )
-    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
-
-
-_GILDA = ("norm_text", "text", "db", "id", "entry_name", "status", "source", "organism", "source_db", "source_id")
-_DASHES = dict.fromkeys((0x2212, 0x2D, *range(0x2010, 0x2016)))
-
-
-def _gilda(block: _ExportBlock) -> bytes:
-    rows = []
-    for each in _names(block):
-        prefix, _, local = each.id.partition(":")
-        status = "name" if each.is_preferred else "synonym"
-        if normal := _gilda_form(each.name):
-            rows.append((normal, each.name, prefix.upper(), local, each.preferred, status, "onym", "", "", ""))
-    return _csv(_GILDA, rows, "\t", is_first=block.is_first)
-
-
-def _gilda_form(name: str) -> str:
-    """Return a name as Gilda compares names: in lower case, without dashes and accents."""
-    bare = "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
-    return bare.translate(_DASHES).lower().strip()
-
-
-_MEDCAT = ("cui", "name", "ontologies", "name_status", "type_ids", "description")
-
-
-def _medcat(block: _ExportBlock) -> bytes:
-    rows = [
-        (each.id, each.name, each.id.partition(":")[0].upper(), "P" if each.is_preferred else "A", _types(block, each.row), "")
-        for each in _names(block)
-    ]
-    return _csv(_MEDCAT, rows, ",", is_first=block.is_first)
-
-
-def _types(block: _ExportBlock, row: int) -> str:
-    """Return the types in MedCAT's form, and the groups if there are none."""
-    return "|".join([block.kb.types[kind] for kind in block.kb.concept_types[row]] or _groups(block, row))
-
-
-def _csv(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], separator: str, *, is_first: bool) -> bytes:
-    frame = pl.DataFrame(list(rows), schema=dict.fromkeys(header, pl.String), orient="row")
-    quoting: Literal["never", "necessary"] = "never" if separator == "\t" else "necessary"
-    return frame.write_csv(separator=separator, include_header=is_first, quote_style=quoting).encode()
-
-
-def _mrconso(block: _ExportBlock) -> bytes:
-    """Write the columns CUI, LAT, TS, ISPREF, SAB, TTY, CODE, STR and SUPPRESS; all others are empty."""
-    lines = []
-    for each in _names(block):
-        status, term_type, preferred = ("P", "PT", "Y") if each.is_preferred else ("S", "SY", "N")
-        prefix, _, code = each.id.partition(":")
-        name = each.name.replace("|", " ")
-        lines.append(f"{each.id}|ENG|{status}||||{preferred}|||||{prefix.upper()}|{term_type}|{code}|{name}|0|N||\n")
-    return "".join(lines).encode()
-
-
-_GROUP_TYPES = {
-    "Anatomy": "T023", "Behavior": "T053", "Cell": "T025", "Cell line": "T025", "Chemical": "T121", "Concept": "T078",
-    "Device": "T074", "Disease": "T047", "Gene": "T028", "Person": "T098", "Phenotype": "T184", "Location": "T083",
-    "Procedure": "T061", "Process": "T067", "Species": "T204",
-}  # fmt: skip
-"""A semantic type of UMLS for the concepts of other vocabularies, by semantic group."""
-
-
-def _mrsty(block: _ExportBlock) -> bytes:
-    lines = []
-    for row in block.rows.tolist():
-        own = [kind for index in block.kb.concept_types[row] if re.fullmatch(r"T\d{3}", kind := block.kb.types[index])]
-        concept_id = style_id(block.kb.concept_ids[row], block.ids)
-        kinds = own or [_GROUP_TYPES[group] for group in _groups(block, row) or ("Concept",)]
-        lines.append("".join(f"{concept_id}|{kind}||||\n" for kind in kinds))
-    return "".join(lines).encode()
-
-
 _WRITERS: dict[ExportFormat, Callable[[_ExportBlock], bytes]] = {
     "jsonl": _jsonl,
-    "scispacy": _scispacy,
     "biosyn": _biosyn,
     "genbioel": _genbioel,
     "tsv": _tsv,
-    "entity-ruler": _entity_ruler,
-    "gilda": _gilda,
-    "medcat": _medcat,
-    "mrconso": _mrconso,
-    "mrsty": _mrsty,
 }
