@@ -14,7 +14,7 @@ from onym.evaluate.metrics import Scores
 from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour, common_mistakes, examples_of
 from onym.evaluate.near_misses import NearMisses
 from onym.evaluate.published import PublishedFigure, find_published_for
-from onym.evaluate.slices import SIMILARITY_BINS, SLICES
+from onym.evaluate.slices import SLICES
 from onym.evaluate.task import describe_split
 from onym.kb import KnowledgeBase
 
@@ -109,20 +109,6 @@ class SliceRow:
     recall: float
     low: float
     high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """The cases in one string-similarity bin (e.g. `0.0 to 0.2`), and how many of them are wrong."""
-
-    label: str
-    cases: int
-    errors: int
-
-    @property
-    def accuracy(self) -> float:
-        """The share of cases that are right; 0 if the bin is empty."""
-        return (self.cases - self.errors) / self.cases if self.cases else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +218,6 @@ class ReportContent:
     left_out: tuple[tuple[str, int], ...] = ()
     slices: tuple[SliceRow, ...] = ()
     without_slices: tuple[tuple[str, str], ...] = ()
-    bins: tuple[Bin, ...] = ()
     recall_curve: tuple[RecallPoint, ...] = ()
     confidence: ConfidenceFigures | None = None
     near_misses: NearMisses | None = None
@@ -283,7 +268,6 @@ def content_of(evaluation: Evaluation, kb: KnowledgeBase) -> ReportContent:
         left_out=tuple(evaluation.left_out.items()),
         slices=tuple(_slice_row(part) for part in evaluation.slices),
         without_slices=tuple((SLICES[name].title, reason) for name, reason in evaluation.without_slices.items()),
-        bins=tuple(_similarity_bin(part) for part in evaluation.slices if part.name in SIMILARITY_BINS),
         recall_curve=_curve(evaluation.scores[evaluation.protocol]),
         confidence=evaluation.confidence,
         near_misses=evaluation.near_misses,
@@ -322,11 +306,6 @@ def _headline(scores: Scores, evaluation: Evaluation) -> Headline:
 def _slice_row(part: SliceScore) -> SliceRow:
     own = SLICES[part.name]
     return SliceRow(own.title, own.definition, part.cases, part.recall, part.low, part.high)
-
-
-def _similarity_bin(part: SliceScore) -> Bin:
-    label = SLICES[part.name].title.removeprefix("Similarity ")
-    return Bin(label, part.cases, part.cases - round(part.recall * part.cases))
 
 
 def _curve(scores: Scores) -> tuple[RecallPoint, ...]:

@@ -17,7 +17,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from onym.errors import missing_extra, printable
-from onym.evaluate.content import Bar, Bin, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
+from onym.evaluate.content import Bar, MistakeRow, RecallPoint, ReportContent, flat, interval, percent, share_cells
 from onym.evaluate.end_to_end import EndToEndComparison, EndToEndEvaluation
 from onym.evaluate.evaluation import Comparison, ConfidenceFigures, Evaluation, Scored, hits
 from onym.evaluate.mistakes import common_mistakes
@@ -45,7 +45,7 @@ _VARIABLES = {INK: "ink", MUTED: "muted", LINE: "line", BAR: "bar", STRONG: "str
 _STYLE: dict[str, Any] = {
     "svg.hashsalt": "onym", "svg.fonttype": "none", "text.parse_math": False, "font.family": "sans-serif", "font.size": 13.0,
     "text.color": INK, "axes.labelcolor": MUTED, "axes.edgecolor": LINE, "xtick.color": MUTED, "ytick.color": INK,
-    "axes.linewidth": 1.0, "hatch.linewidth": 1.4, "hatch.color": WRONG, "xtick.major.size": 0.0, "ytick.major.size": 0.0,
+    "axes.linewidth": 1.0, "xtick.major.size": 0.0, "ytick.major.size": 0.0,
     "xtick.labelsize": 12.0, "axes.labelsize": 12.0,
 }  # fmt: skip
 _PIXELS = 72.0  # pixels per inch: matplotlib's SVG has 72 units per inch, and one unit is one pixel of the page
@@ -136,16 +136,6 @@ def reduce_frame(axes: Axes, which: str) -> None:
     axes.tick_params(axis="x" if which == "x" else "y", labelcolor=MUTED, labelsize=12)
 
 
-def similarity_plot(bins: Sequence[Bin]) -> str:
-    """Plot accuracy and number of errors by string-similarity bin, like ANGEL's figure 4.
-
-    >>> similarity_plot([Bin("0.0 to 0.2", 10, 4)])[:4]
-    '<svg'
-    """
-    title = "Accuracy and number of errors by string similarity to the gold concept"
-    return draw_svg("similarity", title, 300, lambda figure: _draw_bins(figure, bins))
-
-
 def recall_plot(points: Sequence[RecallPoint]) -> str:
     """Plot recall@k, over all cases and over the cases whose gold ids are in the KB.
 
@@ -185,31 +175,6 @@ def _draw_confidence(figure: Figure, found: ConfidenceFigures) -> None:
     risk.set_xlabel("answers kept, most confident first, %")
     risk.set_title("wrong answers among those kept, %", loc="left", fontsize=13, color=INK)
     reduce_frame(risk, "y")
-
-
-def _draw_bins(figure: Figure, bins: Sequence[Bin]) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    accuracy = figure.add_axes((0.05, 0.25, 0.43, 0.64))
-    errors = figure.add_axes((0.555, 0.25, 0.43, 0.64))
-    columns = list(range(len(bins)))
-    accuracy.bar(columns, [100 * row.accuracy for row in bins], width=0.62, color=BAR)
-    errors.bar(columns, [row.errors for row in bins], width=0.62, facecolor="none", edgecolor=WRONG, hatch="///")
-    max_errors = max((row.errors for row in bins), default=0)
-    for column, row in zip(columns, bins, strict=True):
-        label = percent(row.accuracy) if row.cases else "no case"
-        accuracy.text(column, 100 * row.accuracy + 3, label, ha="center", color=INK)
-        errors.text(column, row.errors + 0.03 * max(max_errors, 1), f"{row.errors:,}", ha="center", color=INK)
-    for axes in (accuracy, errors):
-        axes.set_xticks(columns, [f"{printable(row.label)}\nn = {row.cases:,}" for row in bins])
-        axes.set_xlim(-0.6, max(len(bins), 1) - 0.4)
-        axes.set_xlabel("string similarity to the most similar gold name", labelpad=8)
-    percent_scale(accuracy, "y")
-    accuracy.set_title("accuracy, %", loc="left", fontsize=13, color=INK)
-    errors.set_ylim(0, max(max_errors, 1) * 1.12)
-    errors.set_title("errors", loc="left", fontsize=13, color=INK)
-    errors.yaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
-    reduce_frame(errors, "y")
 
 
 def _draw_recall(figure: Figure, points: Sequence[RecallPoint]) -> None:
@@ -284,7 +249,6 @@ def _linking_plots(content: ReportContent) -> dict[str, str]:
         "recall": recall_plot(content.recall_curve) if len(content.recall_curve) > 1 else "",
         "confidence": confidence_plot(content.confidence) if content.confidence else "",
         "slices": interval_plot("slices", title, bars, "recall@1") if bars else "",
-        "similarity": similarity_plot(content.bins) if any(row.cases for row in content.bins) else "",
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.content import Bin, ExampleRow, Headline, MistakeRow, NeighbourRow, RecallPoint, ReportContent, SliceRow
+from onym.evaluate.content import ExampleRow, Headline, MistakeRow, NeighbourRow, RecallPoint, ReportContent, SliceRow
 from onym.evaluate.coverage import Coverage
 from onym.evaluate.end_to_end import END_TO_END, EndToEndEvaluation, EndToEndScores, ScoresWithIntervals, TypeScore
 from onym.evaluate.evaluation import ConfidenceFigures
@@ -34,7 +34,6 @@ def linking_sample(text: str = "fever") -> ReportContent:
             SliceRow("Composites", "Several concepts.", 0, 0.0, 0.0, 1.0),
         ),
         without_slices=((text, text),),
-        bins=(Bin("0.0 to 0.2", 50, 30), Bin(text, 0, 0), Bin("0.8 to 1.0", 1184, 92)),
         recall_curve=tuple(RecallPoint(k, 0.9 + k / 200, 0.92 + k / 200) for k in range(1, 11)),
         confidence=ConfidenceFigures.of([0.2, 0.4, 0.6, 0.8, 0.95, 0.99] * 20, [False, False, True, True, True, True] * 20),
         near_misses=NEAR,

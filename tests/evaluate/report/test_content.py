@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.evaluate.content import DEFINITIONS, Bin, ExampleRow, MistakeRow
+from onym.evaluate.content import DEFINITIONS, ExampleRow, MistakeRow
 from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.mistakes import Example, Mistake, NamedConcepts, Neighbour
 from tests.evaluate.report.samples import linking_sample
@@ -18,11 +18,6 @@ def test_main_protocol() -> None:
     main = linking_sample().main
     assert main
     assert main.protocol == "strict"
-
-
-def test_bin_accuracy() -> None:
-    assert Bin("0.0 to 0.2", 50, 30).accuracy == 0.4
-    assert Bin("0.0 to 0.2", 0, 0).accuracy == 0.0
 
 
 def test_mistake_row() -> None:

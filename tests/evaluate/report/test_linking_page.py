@@ -26,9 +26,9 @@ def hostile() -> Page:
 
 
 def test_page_has_all_sections(page: Page) -> None:
-    parts = ["figures", "left-out", "recall", "confidence", "slices", "similarity"]
+    parts = ["figures", "left-out", "recall", "confidence", "slices"]
     assert page.values_of("aria-labelledby") == [*parts, "near-misses", "mistakes", "examples", "manifest"]
-    assert page.tags["svg"] == 4
+    assert page.tags["svg"] == 3
     assert page.tags["h1"] == 1
     text = " ".join(page.words)
     for figure in ("90.1", "88.0–92.0", "95.0", "92.0", "1,234", "92.1", "97.1", "1,200", "1,055"):
@@ -93,7 +93,7 @@ def test_plots_use_page_colours_and_font() -> None:
 def test_page_is_accessible_to_screen_readers(page: Page) -> None:
     assert ("html", "lang", "en") in page.attributes
     assert page.tags["title"] == 1
-    assert page.values_of("role").count("img") == 4
+    assert page.values_of("role").count("img") == 3
     assert all(page.values_of("aria-label"))
     assert set(page.values_of("scope")) == {"col", "colgroup", "row"}
 
@@ -153,15 +153,13 @@ def test_examples_show_candidates_scores_and_rank_of_gold(page: Page) -> None:
 
 def test_empty_slices_are_not_plotted() -> None:
     content = linking_sample()
-    page = Page(
-        linking_page(replace(content, slices=content.slices[2:], bins=content.bins[1:2], recall_curve=(), confidence=None))
-    )
+    page = Page(linking_page(replace(content, slices=content.slices[2:], recall_curve=(), confidence=None)))
     assert page.tags["svg"] == 0
     assert "–" in page.words
 
 
 def test_long_text_is_truncated() -> None:
-    text = linking_page(replace(linking_sample("x" * 5000), slices=(), bins=(), linker="a", dataset="a", kb="a", split="a"))
+    text = linking_page(replace(linking_sample("x" * 5000), slices=(), linker="a", dataset="a", kb="a", split="a"))
     assert "x" * 160 + "…" in text
 
 
