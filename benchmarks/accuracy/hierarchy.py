@@ -23,7 +23,6 @@ from benchmarks.report import data_folder
 from benchmarks.speed.kb_umls import build_release
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
-from onym.kb.export import parent_frame
 from onym.kb.recipe import Recipe
 from onym.types import ParentKind, SuccessorKind
 
@@ -75,9 +74,12 @@ def _compare_open(base: Path) -> dict[str, dict[str, int]]:
 
 def _compare(kb: KnowledgeBase, stated: Pairs, source: str = "") -> dict[str, int]:
     """Compare the stored relations, except those to mapped headings, with (child, parent) pairs."""
-    rows = parent_frame(kb).filter(pl.col("kind") != ParentKind.MAPPED_TO.label)
-    rows = rows.filter(pl.col("source") == source) if source else rows
-    stored = set(rows.select("id", "parent").iter_rows())
+    children, parents, kinds, sources = kb.hierarchy.relations()
+    is_compared = kinds != ParentKind.MAPPED_TO
+    if source:
+        is_compared &= sources == kb.sources.to_arrow().to_pylist().index(source)
+    ids = pl.Series(kb.concept_ids.to_arrow())
+    stored = set(zip(ids.gather(children[is_compared]), ids.gather(parents[is_compared]), strict=True))
     stated = {(_curie(low), _curie(high)) for low, high in stated}
     return {
         "relations": len(stored),

@@ -69,7 +69,8 @@ def test_an_undecided_decision_is_asked_again(releases: Releases, tmp_path: Path
     with open_desk(tmp_path / "new.sqlite") as new:
         link, standing = new.link(3), Standing(new.decisions())
         assert standing.of(link.number, link.document, link.cluster) is None
-        assert standing.is_undone("decision-1")
+        assert standing.knows("decision-1")
+        assert "decision-1" not in [each.id for each in standing.list_holding()]
         assert [each.concept_id for each in standing.list_missed()] == ["mesh:D000003"]
         assert [each.concept_id for each in link.candidates] == ["mesh:D000003", "mesh:D000005", "mesh:D000006"]
         assert link.candidates[1].preferred_name == "First thing"

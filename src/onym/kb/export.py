@@ -16,7 +16,7 @@ from onym.kb.identity import AliasKind
 from onym.kb.joins import JoinRule
 from onym.kb.knowledge_base import NO_CONCEPT
 from onym.store.arrays import Ragged
-from onym.types import IdStyle, NameKind, ParentKind, style_id
+from onym.types import IdStyle, NameKind, style_id
 
 if TYPE_CHECKING:
     from onym.kb.knowledge_base import KnowledgeBase
@@ -64,17 +64,6 @@ def join_frame(kb: KnowledgeBase) -> pl.DataFrame:
     labels = {int(rule): rule.label for rule in JoinRule}
     rows = alias_frame(kb).with_columns(rule=rules.replace_strict(labels, default=None, return_dtype=pl.String))
     return rows.filter(pl.col("kind") == int(AliasKind.JOINED)).select("alias", "concept", "rule")
-
-
-def parent_frame(kb: KnowledgeBase) -> pl.DataFrame:
-    """Return the columns `id`, `parent`, `kind` (the label of a ParentKind) and `source` of all relations, sorted by id."""
-    kb.require_intact()
-    child, parent, kind, source = kb.hierarchy.relations()
-    ids = pl.Series(kb.concept_ids.to_arrow())
-    labels, sources = pl.Series([kind.label for kind in ParentKind]), pl.Series(kb.sources.to_arrow())
-    return pl.DataFrame(
-        {"id": ids.gather(child), "parent": ids.gather(parent), "kind": labels.gather(kind), "source": sources.gather(source)}
-    )
 
 
 def type_frame(kb: KnowledgeBase) -> pl.DataFrame:

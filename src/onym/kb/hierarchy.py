@@ -121,14 +121,6 @@ class Hierarchy:
         counts = np.bincount(np.asarray(self._up.sources)[is_above])
         return tuple(self._all_sources[int(source)] for source in np.flatnonzero(counts))
 
-    def count_children_by_source(self) -> dict[str, int]:
-        """Return for each source the number of concepts for which it states a parent; mapped headings do not count."""
-        children, _, kinds, sources = self.relations()
-        is_above = kinds != ParentKind.MAPPED_TO
-        pairs = np.unique(np.stack([sources[is_above].astype(np.int64), children[is_above]]), axis=1)
-        counts = np.bincount(pairs[0], minlength=len(self._all_sources))
-        return {self._all_sources[row]: int(count) for row, count in enumerate(counts) if count}
-
     def relations(self) -> tuple[Rows, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
         """Return all relations as columns: rows of the child and of the parent, ParentKind, and row of the source."""
         return self._up.lists.owners(), self._up.lists.values, self._up.kinds & _KIND, self._up.sources

@@ -151,10 +151,6 @@ class Standing:
         """Return whether a decision or an undo with this id was added."""
         return decision_id in self._ids
 
-    def is_undone(self, decision_id: str) -> bool:
-        """Return whether a decision was undone."""
-        return decision_id in self._undone
-
     def list_missed(self) -> list[Decision]:
         """Return the missed mentions, in order."""
         return [each for each in self._missed.values() if each.id not in self._undone]
