@@ -18,6 +18,8 @@ FILE = "vocabularies.toml"
 _DATED = re.compile(r"_[0-9]{4}_[0-9]{2}_[0-9]{2}$")  # the date suffix of a prefix, such as SNOMEDCT_US_2023_03_01 in DOID
 
 Redistribution = Literal["", "no", "unaltered", "yes"]
+FhirVersion = Literal["R4B", "R5"]
+"""FHIR releases for which a ConceptMap can be written; R4 and R4B have the same ConceptMap."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.base import Vocabularies
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
-from onym.types import Candidate, FhirVersion
+from onym.types import Candidate
+from onym.vocabularies import FhirVersion
 from tests.outputs.test_fhir import TEXT
 from tests.robustness.outputs.rules import VERSIONS, fhir_problems
 

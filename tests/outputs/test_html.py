@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from onym.kb import KnowledgeBase
+from onym.markup import colour_of_type
 from onym.outputs.html import read_shown, write_page
 from onym.pipeline.folder import build_pipeline
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, colour_of_type
+from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.cli.command import onym
 from tests.test_linked_documents import read
 

@@ -33,7 +33,8 @@ from onym.cli.options import (
     split_commas,
 )
 from onym.store.cache import Verify
-from onym.types import FhirVersion, IdStyle
+from onym.types import IdStyle
+from onym.vocabularies import FhirVersion
 
 if TYPE_CHECKING:
     from onym.linkers.base import Linker

@@ -25,8 +25,8 @@ from onym.linkers.base import AnswerSource
 from onym.outputs.terms import TermMapping
 from onym.registry import OUTPUTS
 from onym.store.output import whole_file
-from onym.types import FhirVersion, IdStyle, LinkedDocument
-from onym.vocabularies import canonical_prefix, find_vocabulary
+from onym.types import IdStyle, LinkedDocument
+from onym.vocabularies import FhirVersion, canonical_prefix, find_vocabulary
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s|]+(\|\S+)?")
 _CONTROLS = re.compile(r"[\x00-\x1f]")

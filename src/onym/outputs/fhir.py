@@ -19,7 +19,8 @@ from onym.errors import ConfigError
 from onym.linkers.base import AnswerSource
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_uri
 from onym.outputs.terms import TermMapping, display_name
-from onym.types import Candidate, Document, FhirVersion, Link, LinkedDocument
+from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.vocabularies import FhirVersion
 
 ENDINGS, TERM_ENDINGS = (".fhir.ndjson",), (".fhir.json",)
 Resource = dict[str, Any]

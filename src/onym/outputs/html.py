@@ -13,10 +13,11 @@ from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import jsonl, parquet
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
+from onym.markup import colour_of_type
 from onym.outputs.base import OutputContext, refuse_options
 from onym.pipeline.explanation import Explanations
 from onym.store.files.source import Source
-from onym.types import Candidate, Document, Link, LinkedDocument, colour_of_type
+from onym.types import Candidate, Document, Link, LinkedDocument
 
 ENDINGS = (".html",)
 _HEAD = """<!doctype html>
