@@ -49,8 +49,7 @@ def is_foreign_private(path: Path, statement: ast.ImportFrom) -> bool:
 
 def test_only_the_store_writes_files() -> None:
     calls = [(path, call) for path, call in iter_nodes(ast.Call) if writes_file(call)]
-    allowed = ("store",)
-    assert [f"{path}:{call.lineno}" for path, call in calls if path.parts[0] not in allowed] == []
+    assert [f"{path}:{call.lineno}" for path, call in calls if path.parts[0] != "store"] == []
 
 
 @pytest.mark.parametrize(
