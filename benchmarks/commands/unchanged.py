@@ -84,10 +84,6 @@ class Comparison:
     before: Pipelines
     folder: Path
 
-    def link(self, name: str, documents: str, *mode: str) -> tuple[Row, Row]:
-        """Link documents with both versions, and return the figures of their workers."""
-        return self.take_turns(name, documents, 1, *mode)[0]
-
     def take_turns(self, name: str, documents: str, rounds: int, *mode: str) -> list[tuple[Row, Row]]:
         """Link documents with both versions alternately, and return the pairs of their workers' figures."""
         now, before = (partial(self._link, each, name, documents, *mode) for each in (self.now, self.before))
@@ -155,9 +151,9 @@ def compare_answers(pair: Comparison, names: Sequence[str], differences: Path | 
     """Link documents with each pipeline and map terms in both versions, and count the documents whose answers differ."""
     answers = {}
     for name in names:
-        pair.link(name, DOCUMENTS.get(name, "annotated"))
+        pair.take_turns(name, DOCUMENTS.get(name, "annotated"), rounds=1)
         answers[name] = pair.read_answers()
-    pair.link("starter", "everyday")
+    pair.take_turns("starter", "everyday", rounds=1)
     answers["everyday"] = pair.read_answers()
     answers["map"] = _map_terms(pair.now, pair.folder), _map_terms(pair.before, pair.folder)
     changes = {
@@ -241,10 +237,9 @@ def compare_memory(pair: Comparison, rounds: int) -> Figures:
 
 
 def _measure(pair: Comparison, figure: str, rounds: int, name: str, *mode: str) -> list[tuple[float, float]]:
-    """Return the pairs of a figure of the workers, after a run of each that creates what is derived and cached."""
-    documents = DOCUMENTS.get(name, "annotated")
-    pair.link(name, documents, *mode)
-    return [(now[figure], before[figure]) for now, before in pair.take_turns(name, documents, rounds, *mode)]
+    """Return the pairs of a figure that the workers print."""
+    pairs = pair.take_turns(name, DOCUMENTS.get(name, "annotated"), rounds, *mode)
+    return [(now[figure], before[figure]) for now, before in pairs]
 
 
 def compare_services(pair: Comparison, rounds: int, count: int) -> Figures:
