@@ -159,6 +159,11 @@ def test_cross_references(clause: str, xref: str) -> None:
     assert facts_of(term(clause), "xrefs") == [("x:1", [xref])]
 
 
+@pytest.mark.parametrize("clause", ["xref:", 'xref: {source="made"}'])
+def test_a_cross_reference_without_an_id_is_skipped(clause: str) -> None:
+    assert facts_of(term(clause, "xref: UMLS:C1"), "xrefs") == [("x:1", ["umls:C1"])]
+
+
 def test_an_obsolete_term_keeps_only_its_name_and_successor() -> None:
     rows = term(
         "name: obsolete a",

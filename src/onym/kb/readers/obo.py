@@ -112,15 +112,15 @@ class _Term:
         return self._clauses.get(tag, [])
 
     def _ids(self, tag: str) -> list[str]:
-        values = [_unescape(_AFTER_ID.split(value, maxsplit=1)[0]) for value, _ in self._of(tag)]
-        return [to_curie(value) for value in values if value]
+        return [curie for curie, _ in self._curies(tag)]
+
+    def _curies(self, tag: str) -> list[tuple[str, str]]:
+        """Return the id of each clause as a CURIE, and the whole clause. A clause without an id is skipped."""
+        pairs = [(_unescape(_AFTER_ID.split(value, maxsplit=1)[0]), value) for value, _ in self._of(tag)]
+        return [(to_curie(written), value) for written, value in pairs if written]
 
     def _xrefs(self) -> list[str]:
-        written = [value for value, _ in self._of("xref")]
-        return [
-            f"cas:{xref.partition(':')[2]}" if _CAS in value else xref
-            for value, xref in zip(written, self._ids("xref"), strict=True)
-        ]
+        return [f"cas:{curie.partition(':')[2]}" if _CAS in value else curie for curie, value in self._curies("xref")]
 
     def _parse_quoted(self, value: str, line: int) -> tuple[str, str]:
         match = _QUOTED.match(value)
