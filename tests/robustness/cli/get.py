@@ -25,6 +25,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from unittest.mock import patch
 
 from benchmarks.report import data_folder
 
@@ -32,7 +33,6 @@ from onym.packs.locate import find_install_folder, load, recipe_names
 from onym.packs.recipe import PipelineRecipe, read_recipe
 from onym.store.cache import cache_folder
 from tests.robustness.cli.catalogue import FileServer, Ledger, Stop, write_releases, write_umls
-from tests.robustness.harness import own_cache
 
 QUICK = ("hpo-phenotypes", "mondo-diseases")
 UPPER_BOUNDS = MappingProxyType({"bytes_twice": 0, "failed": 0})
@@ -89,11 +89,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
                 server.url,
                 *(["--file", str(licensed)] if recipe.release_to_bring else []),
             ]
-            with own_cache(plain):
+            with patch.dict(os.environ, ONYM_CACHE=str(plain)):
                 seconds = _install_at_once(recipe, words, scene)
                 is_right = _is_right(recipe, scene)
                 ok += is_right
-            with own_cache(broken):
+            with patch.dict(os.environ, ONYM_CACHE=str(broken)):
                 _install_with_interruptions(recipe, words, seconds, scene)
                 is_same = _files(plain, recipe) == _files(broken, recipe)
                 resumed += is_right and is_same and _is_right(recipe, scene)
@@ -205,7 +205,7 @@ def _is_right(recipe: PipelineRecipe, scene: Scene) -> bool:
 
 def _files(cache: Path, recipe: PipelineRecipe) -> dict[str, bytes]:
     """Return the files of an installed pipeline without embeddings, whose last bits depend on the batching."""
-    with own_cache(cache):
+    with patch.dict(os.environ, ONYM_CACHE=str(cache)):
         folder = find_install_folder(recipe.name)
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in paths.items() if "/indexes/" not in name and "/vectors/" not in name}

@@ -18,7 +18,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -42,8 +44,8 @@ from onym.store.artefact import Manifest
 from onym.store.cache import Verify
 from onym.trie import PackedTrie, build_trie, open_trie
 from onym.trie.artefact import TokenSource
+from tests.robustness.children import Child, LostError, judge_all, requests
 from tests.robustness.decoding.decode_sound import DrawnSession
-from tests.robustness.harness import Channel, LostError, Seat, Worker, judge_all, own_cache
 
 _HANGS = 60  # seconds
 Flip = tuple[str, str, int, int]
@@ -60,10 +62,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder) / "made"
         base.mkdir()
-        with own_cache(Path(folder) / "cache"):
+        with patch.dict(os.environ, ONYM_CACHE=f"{folder}/cache"):
             build_artefacts(base)
         flips = list(draw_flips(base, random.Random(options.seed), count))
-        found = judge_all(flips, lambda: _reader(base, Path(folder)), _harm, options.workers)
+        readers = [Child(work, folder, timeout=_HANGS, env={"OMP_NUM_THREADS": "1"}) for _ in range(options.workers)]
+        found = judge_all(flips, readers, _harm)
     crashes, undetected = found.count("crash"), found.count("undetected")
     figures: dict[str, object] = {"flips": count, "crashes": crashes, "undetected": undetected}
     if crashes or undetected:
@@ -84,18 +87,10 @@ def draw_flips(base: Path, rng: random.Random, count: int) -> Iterator[Flip]:
         yield what, name, rng.randrange(size), rng.randrange(8)
 
 
-def _reader(base: Path, folder: Path) -> Worker:
-    """Start a process with its own copy of artefacts and cache, so that it does not reuse files of a dead process."""
-    own = Path(tempfile.mkdtemp(dir=folder))
-    shutil.copytree(base, own / "made")
-    env = {"ONYM_CACHE": str(own / "cache"), "OMP_NUM_THREADS": "1"}
-    return Worker(work, str(own / "made"), patience=_HANGS, env=env)
-
-
-def _harm(seat: Seat, flip: Flip) -> str:
+def _harm(reader: Child, flip: Flip) -> str:
     """Return the outcome of a flip: "" if it was handled, `crash`, or `undetected` if full verification accepts the file."""
     try:
-        found, full = seat.ask(flip)
+        found, full = reader.ask(flip)
     except LostError as e:
         found, full = [f"crash: the process {e.how}"], ""
     bad = next((each for each in (*found, full) if each.startswith("crash")), "")
@@ -237,12 +232,15 @@ def _search(folder: Path, verify: Verify) -> None:
         index.search(queries, _K, within)
 
 
-def work(channel: Channel, folder: str) -> None:
-    """Read artefacts with one flipped bit, for requests `[what, file, byte, bit]`.
+def work(pipe: Connection, folder: str) -> None:
+    """Read artefacts with one flipped bit, for requests `(what, file, byte, bit)`.
 
-    Respond with the outcome of a reader that trusts earlier verification, and of one that verifies all digests.
+    Respond with the outcome of a reader that trusts earlier verification, and of one that verifies all digests. The process has
+    its own copy of artefacts and cache, so that it does not reuse files of a dead process.
     """
-    folders = artefact_folders(Path(folder))
+    own = Path(tempfile.mkdtemp(dir=folder))
+    os.environ["ONYM_CACHE"] = str(own / "cache")
+    folders = artefact_folders(Path(shutil.copytree(Path(folder) / "made", own / "made")))
     for what, path in folders.items():
         read(what, path, "once")
     open_before = {
@@ -258,7 +256,8 @@ def work(channel: Channel, folder: str) -> None:
             full = _outcome(partial(read, what, folders[what], "full"))
         return found, full
 
-    channel.serve(answer)
+    for request in requests(pipe):
+        pipe.send(answer(request))
 
 
 class Flipped:

@@ -20,9 +20,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from onym.cli import boundary
 from onym.errors import OnymError
 from onym.index import open_index
 from onym.kb import KnowledgeBase
-from tests.robustness.harness import Channel, Worker
+from tests.robustness.children import Child, requests
 
 _SOURCE = Path(__file__).with_name("shim.c")
 LIST, NOTHING = -1, 0  # values of `at` for runs without a failing call: list all calls, or only record writes
@@ -188,12 +189,12 @@ class Outcome(NamedTuple):
 class Writer:
     """A process that runs one of the commands with faults."""
 
-    def __init__(self, worker: Worker, folder: Path, name: str) -> None:
-        self._worker, self.folder, self.name = worker, folder, name
+    def __init__(self, child: Child, folder: Path, name: str) -> None:
+        self._child, self.folder, self.name = child, folder, name
 
     def run(self, call: int, error: int = 0, *, is_lasting: bool = False, source: str = "base") -> Outcome:
         """Run the command with a fault, starting from the content of a folder."""
-        return Outcome(*self._worker.ask([call, error, is_lasting, source]))
+        return Outcome(*self._child.ask([call, error, is_lasting, source]))
 
 
 def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]) -> Counter[str]:
@@ -204,8 +205,8 @@ def judge_commands(names: Sequence[str], judge: Callable[[Writer], Counter[str]]
 
         def judge_one(name: str) -> Counter[str]:
             env = environment(library, base / name / "work" / "cache")
-            with Worker(work, str(base / name), name, patience=3 * HANGS, env=env) as worker:
-                return judge(Writer(worker, base / name, name))
+            with closing(Child(work, str(base / name), name, timeout=3 * HANGS, env=env)) as child:
+                return judge(Writer(child, base / name, name))
 
         return sum(pool.map(judge_one, names), Counter())
 
@@ -220,10 +221,10 @@ class Fault(NamedTuple):
 
 
 class Runs:
-    """The runs of a command, one for each request, and the channel for the responses."""
+    """The runs of a command, one for each request, and the pipe for the responses."""
 
-    def __init__(self, channel: Channel, folder: Path, command: Command) -> None:
-        self.channel, self.folder, self.command = channel, folder, command
+    def __init__(self, pipe: Connection, folder: Path, command: Command) -> None:
+        self.pipe, self.folder, self.command = pipe, folder, command
         self.base, self.work = folder / "base", folder / "work"
 
     def prepare(self) -> None:
@@ -236,9 +237,7 @@ class Runs:
         self.work.rename(self.base)
 
     def faults(self) -> Iterator[Fault]:
-        self.channel.send_ready()
-        for request in self.channel.requests():
-            yield Fault(*request)
+        return (Fault(*request) for request in requests(self.pipe))
 
     def fork(self, fault: Fault) -> bool:
         """Fork a run with a fault. Return True in the child, where the fault is active; in the parent, send its outcome."""
@@ -252,7 +251,7 @@ class Runs:
             return True
         status = self._wait_for_child(child)
         message = (self.folder / "messages").read_text(errors="replace")
-        self.channel.send([status, message, state_of(self.command, self.work)])
+        self.pipe.send([status, message, state_of(self.command, self.work)])
         return False
 
     def _is_child_run(self) -> bool:
@@ -283,7 +282,7 @@ class Runs:
         return status
 
 
-def work(channel: Channel, folder: str, name: str) -> None:
+def work(pipe: Connection, folder: str, name: str) -> None:
     """Run a command once per request, which describes a fault: `[call, error, is_lasting, folder]`.
 
     Respond with `[status, message, state]`. First prepare `base`, with the command's inputs and the output of earlier runs. For
@@ -292,7 +291,7 @@ def work(channel: Channel, folder: str, name: str) -> None:
     """
     onym_app.app = get_command(onym_app.app)  # type: ignore[assignment]
     list(onym_app.app.commands.values())  # type: ignore[attr-defined]  # all commands are imported before faults begin
-    runs = Runs(channel, Path(folder), COMMANDS[name])
+    runs = Runs(pipe, Path(folder), COMMANDS[name])
     runs.prepare()
     if name == "train":
         _train(runs)

@@ -16,9 +16,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from multiprocessing.connection import Connection
 from typing import Any
 
-from tests.robustness.harness import Channel, LostError, Seat, Worker, judge_all
+from tests.robustness.children import Child, LostError, judge_all, requests
 
 Task = tuple[str, int, int]
 OTHER = "other_outcomes"
@@ -75,31 +76,31 @@ class _Fuzzing:
 
     def run(self, workers: int) -> Counter[str]:
         tasks = [task for each in self._tasks.values() for task in each]
-        judge_all(tasks, self._start, self._judge, min(workers, len(tasks)))
+        env = {"POLARS_MAX_THREADS": "1"}
+        children = [  # quiet, to hide the messages of Rust panics
+            Child(work, self._module, str(self._seed), timeout=_STUCK_S, env=env, is_quiet=True)
+            for _ in range(min(workers, len(tasks)))
+        ]
+        judge_all(tasks, children, self._judge)
         return sum(self._counts.values(), Counter())
 
-    def _start(self) -> Worker:
-        env = {"POLARS_MAX_THREADS": "1"}
-        # is_quiet, to hide the messages of Rust panics
-        return Worker(work, self._module, str(self._seed), patience=_STUCK_S, env=env, is_quiet=True)
-
-    def _judge(self, seat: Seat, task: Task) -> None:
+    def _judge(self, child: Child, task: Task) -> None:
         reader, start, stop = task
-        self._run(seat, reader, start, stop)
+        self._run(child, reader, start, stop)
         self._open[reader] -= 1
         if not self._open[reader]:
             seconds = time.monotonic() - self._began
             print(f"{seconds:8.1f} s  {reader}: {dict(self._counts[reader])}", file=sys.stderr, flush=True)
 
-    def _run(self, seat: Seat, reader: str, start: int, stop: int) -> None:
+    def _run(self, child: Child, reader: str, start: int, stop: int) -> None:
         """Run some cases; if the process is lost, bisect to find the case that causes it."""
         try:
-            counts, notes = seat.ask([reader, start, stop], _STUCK_S + HANG_S * (stop - start - 1))
+            counts, notes = child.ask([reader, start, stop], _STUCK_S + HANG_S * (stop - start - 1))
         except LostError as e:
             if stop - start > 1:
                 middle = (start + stop) // 2
-                self._run(seat, reader, start, middle)
-                self._run(seat, reader, middle, stop)
+                self._run(child, reader, start, middle)
+                self._run(child, reader, middle, stop)
                 return
             counts, notes = {}, [(start, "hang" if e.how == "hangs" else f"the process died with {e.status}")]
         self._counts[reader].update(counts)
@@ -108,7 +109,7 @@ class _Fuzzing:
             print(f"{reader}:{number} (seed {self._seed}): {said}", file=sys.stderr, flush=True)
 
 
-def work(channel: Channel, module: str, seed: str) -> None:
+def work(pipe: Connection, module: str, seed: str) -> None:
     """Run cases for requests `[reader, start, stop]`; respond with counts, and notes on disallowed outcomes."""
     suite: Suite = import_module(module).SUITE
     warnings.simplefilter("error")
@@ -134,7 +135,8 @@ def work(channel: Channel, module: str, seed: str) -> None:
                 peak = _peak()
         return counts, notes
 
-    channel.serve(answer)
+    for request in requests(pipe):
+        pipe.send(answer(request))
 
 
 def _replay(suite: Suite, seed: int, reader: str, number: int) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import random
 import struct
 import sys
@@ -27,6 +28,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from benchmarks.big_kb import kb_of_numbers
@@ -36,7 +38,6 @@ from onym.errors import OnymError
 from onym.index import KINDS, artefact, build_index, open_index
 from onym.index.artefact import FILE, VECTORS
 from tests.robustness.files.mutation import BINARY
-from tests.robustness.harness import own_cache
 
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5
 _SIZES = (0, 1, 2, 2**7, 2**15, 2**16, 2**31 - 1, 2**31, 2**32 - 1, 2**33, 2**62, 2**63, 2**64 - 1)
@@ -74,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.files or (200 if options.quick else 10_000)
-    with tempfile.TemporaryDirectory() as folder, own_cache(Path(folder) / "cache"), _count_reads() as reads:
+    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, ONYM_CACHE=f"{folder}/cache"), _count_reads() as reads:
         found = judge_files(goods(Path(folder)), Path(folder) / "hostile", random.Random(options.seed), count, reads)
     if found["refused"] != count or found["bodies_outside"]:
         sys.exit(f"not all hostile files were rejected: {dict(found)}")

@@ -16,7 +16,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import ijson  # noqa: F401
@@ -27,11 +30,12 @@ from onym.corpora.corpus import write_corpus
 from onym.errors import OnymError
 from onym.kb import readers
 from onym.types import Document, Mention
+from tests.robustness.children import Child, LostError, requests
 from tests.robustness.files import hostile_archives, hostile_artefacts, hostile_texts
 from tests.robustness.files.case import Case, act
 from tests.robustness.files.hostile_archives import ROW
 from tests.robustness.files.hostile_artefacts import build_honest
-from tests.robustness.harness import Channel, LostError, Meter, Worker
+from tests.robustness.meter import Meter
 
 _PATIENCE_S = 10.0
 _SOON_S = 0.5
@@ -76,53 +80,30 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def outcomes(cases: list[Case], *, verbose: bool = False) -> list[Outcome]:
     """Open every file in an idle process."""
-    found, workers = [], _Workers()
-    try:
+    found = []
+    with tempfile.TemporaryDirectory() as cache, closing(Child(work, cache, timeout=_PATIENCE_S)) as child:
         for case in cases:
             with tempfile.TemporaryDirectory() as folder:
                 path = case.make(Path(folder))
-                outcome = workers.outcome(case, path)
+                outcome = _outcome(child, case, path)
                 for _ in range(2 if outcome.seconds > _SOON_S else 0):
-                    outcome = outcome.merge(workers.outcome(case, path))
+                    outcome = outcome.merge(_outcome(child, case, path))
             found.append(outcome)
             if verbose:
                 mark = "" if outcome.code == case.code else f"   (expected {case.code})"
                 print(f"{outcome.seconds:7.3f} s {outcome.mb:7.1f} MB  {case.name}: {outcome.code}{mark}", file=sys.stderr)
-    finally:
-        workers.close()
     return found
 
 
-class _Workers:
-    """Worker processes that open one file at a time. A process is reused if its memory is back to its idle size."""
-
-    def __init__(self) -> None:
-        self._cache = tempfile.TemporaryDirectory()
-        self._next = self._start_worker()
-        self._current: Worker | None = None
-
-    def _start_worker(self) -> Worker:
-        return Worker(work, self._cache.name, patience=_PATIENCE_S)
-
-    def outcome(self, case: Case, path: Path) -> Outcome:
-        if self._current is None:
-            self._current, self._next = self._next, self._start_worker()
-        for worker in (self._current, self._next):  # wait, so that no process starts while another is timed
-            worker.wait_until_ready()
-        try:
-            answer = self._current.ask([str(path), case.act, case.format])
-        except LostError as e:
-            answer = {"code": f"!{e.how}", "seconds": e.seconds, "mb": 0.0, "idle": False}
-        if not answer["idle"]:
-            self._current.close()
-            self._current = None
-        return Outcome(case, str(answer["code"]), float(answer["seconds"]), float(answer["mb"]))
-
-    def close(self) -> None:
-        for worker in (self._current, self._next):
-            if worker is not None:
-                worker.close()
-        self._cache.cleanup()
+def _outcome(child: Child, case: Case, path: Path) -> Outcome:
+    """Open one file. The process is reused if its memory is back to its idle size."""
+    try:
+        answer = child.ask([str(path), case.act, case.format])
+    except LostError as e:
+        return Outcome(case, f"!{e.how}", e.seconds, 0.0)
+    if not answer["idle"]:
+        child.close()
+    return Outcome(case, answer["code"], answer["seconds"], answer["mb"])
 
 
 # Small valid files, one for each reader.
@@ -161,7 +142,7 @@ def honest_corpora(folder: Path) -> Iterator[tuple[Path, str]]:
 _IDLE_MB = 4.0  # MB; a process is reused only if its memory grew by at most this much
 
 
-def work(channel: Channel, cache: str) -> None:
+def work(pipe: Connection, cache: str) -> None:
     """Open hostile files for requests `[path, act, format]`; respond with error code, seconds and peak memory growth.
 
     First everything is imported and valid files are read, so that lazy imports and thread pools are not attributed to a
@@ -176,7 +157,8 @@ def work(channel: Channel, cache: str) -> None:
         for path, form in honest_corpora(Path(folder) / "corpora"):
             act(path, "corpus", form)
     meter = Meter(_IDLE_MB, is_busy_only=True, give_back=_give_back)
-    channel.serve(lambda request: meter.measure(lambda: {"code": _code(*request)}))
+    for request in requests(pipe):
+        pipe.send(meter.measure(partial(_answer, *request)))
 
 
 def _give_back() -> None:
@@ -185,14 +167,14 @@ def _give_back() -> None:
     ctypes.CDLL(None).malloc_trim(0)
 
 
-def _code(path: str, what: str, format_name: str) -> str:
+def _answer(path: str, what: str, format_name: str) -> dict[str, str]:
     try:
         act(Path(path), what, format_name)
     except OnymError as e:
-        return e.code
+        return {"code": e.code}
     except BaseException as e:
-        return f"!{type(e).__name__}"
-    return "!parsed"
+        return {"code": f"!{type(e).__name__}"}
+    return {"code": "!parsed"}
 
 
 CASES: tuple[Case, ...] = (

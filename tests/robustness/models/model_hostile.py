@@ -29,7 +29,9 @@ import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.util import find_spec
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -48,7 +50,8 @@ from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.torch_loading import quiet
 from onym.store.cache import cache_folder
 from onym.types import Document, LinkedDocument, Mention
-from tests.robustness.harness import Channel, LostError, Meter, Seat, Worker
+from tests.robustness.children import Child, LostError, requests
+from tests.robustness.meter import Meter
 from tests.robustness.models import configs, tokenizers, weights
 from tests.robustness.models.case import Case, save_honest, save_kb
 
@@ -139,7 +142,7 @@ class _Desk:
     def __init__(self, own: Path, honest: Path) -> None:
         shutil.copytree(honest.parent / "kb" / "kb", own / "kb")
         self._own, self._honest = own, honest
-        self._seat = Seat(lambda: Worker(work, str(honest.parent), str(own), patience=_PATIENCE_S, is_quiet=True))
+        self._child = Child(work, str(honest.parent), str(own), timeout=_PATIENCE_S, is_quiet=True)
         self._wanted = {kind: self._ask(kind, honest / kind).get("answers") for kind in {case.kind for case in CASES}}
 
     def outcome(self, case: Case) -> Outcome:
@@ -175,15 +178,15 @@ class _Desk:
 
     def _ask(self, kind: str, folder: Path) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = self._seat.ask([kind, str(folder)])
+            answer: dict[str, Any] = self._child.ask([kind, str(folder)])
         except LostError as e:
             return {"code": f"!{e.how}", "seconds": e.seconds, "mb": 0.0}
         if not answer.pop("idle"):
-            self._seat.dismiss()
+            self._child.close()
         return answer
 
     def close(self) -> None:
-        self._seat.dismiss()
+        self._child.close()
 
 
 # Watches opened files with inotify, because Python does not see files opened by C++ and Rust libraries.
@@ -244,7 +247,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         _events.append(event)
 
 
-def work(channel: Channel, base: str, own: str) -> None:
+def work(pipe: Connection, base: str, own: str) -> None:
     """Open folders for requests `[kind, folder]`; respond with links or an error code, time, memory and opened files."""
     kb = KnowledgeBase.open(Path(own) / "kb")
     honest = Path(base) / "honest"
@@ -263,13 +266,9 @@ def work(channel: Channel, base: str, own: str) -> None:
     common = {os.path.realpath(each) for each in (*roots, "/dev/urandom", "/dev/null")}
     sys.addaudithook(_hook)
     meter = Meter(_IDLE_MB, is_busy_only=False)
-
-    def answer(request: list[str]) -> dict[str, Any]:
-        kind, folder = request
-        found = meter.measure(lambda: _watch_opening(kind, Path(folder), kb, common | {folder}))
-        return found | {"events": _events[:5]}
-
-    channel.serve(answer)
+    for kind, folder in requests(pipe):
+        answer = meter.measure(partial(_watch_opening, kind, Path(folder), kb, common | {folder}))
+        pipe.send(answer | {"events": _events[:5]})
 
 
 def _watch_opening(kind: str, folder: Path, kb: KnowledgeBase, allowed: set[str]) -> dict[str, Any]:

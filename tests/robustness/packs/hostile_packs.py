@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
 import stat
 import struct
@@ -20,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
+from unittest.mock import patch
 
 import onym
 from onym.errors import InternalError, OnymError
@@ -27,7 +29,6 @@ from onym.kb import Recipe, build_kb
 from onym.linkers import linker_config
 from onym.packs import build_pack
 from onym.pipeline import build_pipeline
-from tests.robustness.harness import own_cache
 from tests.support.models import save_reranker
 
 SEED = 7
@@ -409,7 +410,7 @@ def count_refused(cases: Sequence[Hostile], good: Path, folder: Path) -> int:
     count = 0
     _require_accepted(good, folder.with_name("accepted-before"))
     before = _find_leftovers(folder)
-    with own_cache(folder / "cache"):
+    with patch.dict(os.environ, ONYM_CACHE=str(folder / "cache")):
         for number, case in enumerate(cases):
             path = folder / f"{number}.onymp"
             path.write_bytes(case.data)
@@ -449,7 +450,7 @@ def _find_leftovers(folder: Path) -> set[str]:
 
 
 def _require_accepted(good: Path, cache: Path) -> None:
-    with own_cache(cache):
+    with patch.dict(os.environ, ONYM_CACHE=str(cache)):
         answers = [link.concept_id for link in onym.load(good).link(TEXT).links]
     if answers != _EXPECTED:
         sys.exit(f"the valid pack returns {answers} instead of {_EXPECTED}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,7 +23,6 @@ from onym.packs.install import install
 from onym.packs.locate import find_install_folder
 from onym.packs.recipe import FileSources, read_recipe
 from onym.store.download import Patience
-from tests.robustness.harness import own_cache
 from tests.robustness.packs.hostile_packs import Made, packs_with_outside_models, small_pack
 from tests.robustness.stumbles.rows import Result, Scene, stumble
 
@@ -54,7 +54,7 @@ def pack_adds_no_dependency_to_a_wheel(scene: Scene) -> str:
 @stumble("onym pack install X.onymp --force, again and again, while another process loads the pipeline")
 def pipeline_loads_while_it_is_replaced(scene: Scene) -> str:
     pack = small_pack(scene.folder / "good")
-    with own_cache(scene.folder / "cache"):
+    with patch.dict(os.environ, ONYM_CACHE=str(scene.folder / "cache")):
         install_pack(pack)
         versions, loads = {find_install_folder("small")}, 0
         installer = subprocess.Popen([sys.executable, "-c", _INSTALL_AGAIN, str(pack)])
@@ -82,7 +82,10 @@ def mirror_redirects_are_followed_within_the_mirror_only(scene: Scene) -> str:
 
 @stumble("onym get hpo-phenotypes, offline")
 def offline_get_names_what_works_without_a_network(scene: Scene) -> str:
-    with own_cache(scene.folder / "cache"), pytest.raises(DownloadError, match="cannot be reached") as caught:
+    with (
+        patch.dict(os.environ, ONYM_CACHE=str(scene.folder / "cache")),
+        pytest.raises(DownloadError, match="cannot be reached") as caught,
+    ):
         install(read_recipe("hpo-phenotypes"), FileSources("http://127.0.0.1:9"), patience=Patience(attempts=2, pause_s=0))
     for remedy in ("hp.obo", "--from FOLDER", "--mirror ADDRESS"):
         assert remedy in caught.value.fix, caught.value
@@ -111,7 +114,7 @@ def mistyped_pipeline_gets_a_suggestion(scene: Scene) -> str:
 def dense_pipeline_is_installed_without_torch(scene: Scene) -> str:
     recipe, only_onnx = read_recipe("umls-sapbert"), ("onnxruntime", "onnx", "faiss")
     with (
-        own_cache(scene.folder / "cache"),
+        patch.dict(os.environ, ONYM_CACHE=str(scene.folder / "cache")),
         patch("onym.packs.install.find_spec", lambda name: name if name in only_onnx else None),
         pytest.raises(ConfigError, match="release-licensed"),
     ):
