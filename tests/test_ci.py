@@ -1,17 +1,15 @@
-"""Tests of CI: locked packages, permissive licences, jobs, cached environments and recorded durations."""
+"""Tests of CI: locked packages, steps, and cached environments."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import runpy
 import subprocess
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
+from benchmarks.__main__ import find_benchmarks
 from packaging.requirements import Requirement
 
 CI = Path(__file__).parents[1] / ".ci"
@@ -20,7 +18,7 @@ LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 BY_VERSION = ("torch", "onym")  # packages without a hash: torch is installed separately, and onym is the project itself
 
 
-NEWEST = ("test", "hostile", "browser", "exchange", "tables", "lint", "docs")
+NEWEST = ("test", "hostile", "browser", "exchange", "tables", "lint", "docs", "release")
 
 
 def read_lock(name: str) -> dict[str, str]:
@@ -60,60 +58,53 @@ def test_installer_is_locked() -> None:
     assert set(read_lock("uv")) == {"uv"}
 
 
-@pytest.mark.parametrize(
-    ("licence", "is_permissive"),
-    [
-        ("MIT", True),
-        ("BSD-3-Clause", True),
-        ("Mozilla Public License 2.0 (MPL 2.0)", True),
-        ("GNU General Public License v3 (GPLv3)", False),
-        ("LGPL-2.1-or-later", False),
-        ("MIT AND GPL-3.0-only", False),
-        ("", False),
-    ],
-)
-def test_recognises_permissive_licences(monkeypatch: pytest.MonkeyPatch, licence: str, *, is_permissive: bool) -> None:
-    monkeypatch.syspath_prepend(str(CI))
-    check = runpy.run_path(str(CI / "licences.py"))["is_permissive"]
-    assert check(licence) is is_permissive
+def run_script(script: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script that sources `.ci/setup`, with a folder of its own for environments."""
+    environment = {**os.environ, "ONYM_CI_ENVIRONMENTS": str(tmp_path)}
+    command = ["bash", "-c", f". {CI / 'setup'}\n{script}"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_merges_coverage_of_source_and_installed_copy() -> None:
-    coverage = runpy.run_path(str(CI / "coverage.py"))["coverage"]
-    fast = {
-        "src/onym/kb/build.py": {"executed_lines": [1, 2], "missing_lines": [3, 4]},
-        "/venv/lib/onym/kb/build.py": {"executed_lines": [2, 3], "missing_lines": [1, 4]},
-        "src/onym/types.py": {"executed_lines": [], "missing_lines": [1]},
-    }
-    slow = {"/venv/lib/onym/types.py": {"executed_lines": [1], "missing_lines": []}}
-    assert coverage([{"files": fast}, {"files": slow}]) == (80.0, {"kb/build.py": 1, "types.py": 0})
+def test_later_steps_run_after_a_failed_one_and_the_run_fails(tmp_path: Path) -> None:
+    done = run_script("step false\nstep sleep 1 &\nstep echo later\nwait $!\nfinish", tmp_path)
+    *_, failed, later, background, total = done.stdout.splitlines()
+    assert done.returncode == 1
+    assert failed.endswith("FAILED  false")
+    assert later.endswith("passed  echo later")
+    assert background.endswith("1 s  passed  sleep 1")
+    assert total.endswith("in total")
+    assert list(tmp_path.iterdir()) == [], "the work folder is removed"
 
 
-QUICK = {"import", "starter", "round-trips", "decode-parity", "kb-hpo", "inputs-accounted", "ties"}
+def test_a_run_of_passed_steps_passes(tmp_path: Path) -> None:
+    assert run_script("step true\nfinish", tmp_path).returncode == 0
 
 
-def jobs(script: str) -> set[str]:
-    """Return the names of the jobs that a script runs with `queue`, in a loop, or directly."""
-    lines = [line for line in (CI / script).read_text().splitlines() if not line.startswith("#")]
-    found = re.findall(r"(?:queue|bash \.ci/job|for job in) ([a-z -]+)", "\n".join(lines))
-    return {name for names in found for name in names.split()}
+def commands(script: str) -> list[str]:
+    return [line for line in (CI / script).read_text().splitlines() if not line.startswith("#")]
 
 
-def test_change_run_has_the_checks_and_some_benchmarks() -> None:
-    assert jobs("run") == QUICK | {"lint", "types", "docs", "tests"}
+def test_the_run_for_a_change_has_plain_commands_and_at_most_three_benchmarks() -> None:
+    lines = commands("run")
+    (names,) = (line.split()[1:] for line in lines if line.startswith("benchmarks "))
+    assert len(names) <= 3
+    assert set(names) <= set(find_benchmarks())
+    for command in (
+        "ruff check .",
+        "mypy",
+        "lint-imports",
+        "pip-licenses",
+        'python -m pytest -n 2 --dist worksteal -m "not slow or ci"',
+    ):
+        assert any(line.startswith(f"step {command}") for line in lines), command
 
 
-def test_full_run_has_all_tests_lowest_versions_and_all_benchmarks() -> None:
-    assert jobs("full") == {"fast-tests", "slow-tests", "coverage", "lowest"}
-    assert 'names="$(benchmarks)"\nqueue $names' in (CI / "full").read_text()
-
-
-def test_tests_are_split_into_two_disjoint_sets() -> None:
-    job = (CI / "job").read_text()
-    assert 'fast-tests() { covered fast -m "not slow"; }' in job
-    assert "slow-tests() { browser && covered slow -m slow; }" in job
-    assert 'tests() { "${pytest[@]}" -m "not slow or ci"; }' in job
-    assert 'addopts = ["-ra", "--strict-markers"' in (CI.parent / "pyproject.toml").read_text()
+def test_the_full_run_has_all_tests_lowest_versions_and_all_benchmarks() -> None:
+    lines = commands("full")
+    assert {"step test_all", "step check_coverage", "step test_lowest"} <= set(lines)
+    assert any(line.startswith("benchmarks $(python -m benchmarks --list benchmarks)") for line in lines)
+    (tests,) = (line for line in lines if "-m pytest" in line and "--dist" in line)
+    assert "slow" not in tests
 
 
 def program(folder: Path, name: str, text: str) -> None:
@@ -121,35 +112,6 @@ def program(folder: Path, name: str, text: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(f"#!/bin/sh\n{text}\n")
     (folder / name).chmod(0o755)
-
-
-def run_job(name: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    (tmp_path / "notes").mkdir(exist_ok=True)
-    environment = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", "notes": str(tmp_path / "notes"), "work": str(tmp_path)}
-    command = ["bash", str(CI / "job"), name]
-    return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-
-def test_reruns_only_failed_jobs(tmp_path: Path) -> None:
-    for name in ("python", "lint-imports"):
-        program(tmp_path / "bin", name, "exit 0")
-    program(tmp_path / "bin", "ruff", "echo a finding; exit 1")
-    for _ in range(2):
-        failed = run_job("lint", tmp_path)
-        assert (failed.returncode, "a finding" in failed.stdout) == (255, True)
-    program(tmp_path / "bin", "ruff", f"echo >> {tmp_path / 'calls'}")
-    assert [run_job("lint", tmp_path).returncode for _ in range(2)] == [0, 0]
-    assert len((tmp_path / "calls").read_text().splitlines()) == 2  # `ruff check` and `ruff format` ran once each
-    assert int((tmp_path / "notes" / "lint").read_text()) >= 0
-
-
-def test_shows_benchmark_figures_or_the_full_output_on_failure(tmp_path: Path) -> None:
-    said = 'echo "$*"; echo figures'
-    program(tmp_path / "bin", "python", said)
-    assert run_job("ties", tmp_path).stdout.endswith("s)\nfigures\n")
-    program(tmp_path / "bin", "python", f"{said}; exit 1")
-    failed = run_job("import", tmp_path)
-    assert (failed.returncode, "benchmarks import --quick\nfigures" in failed.stdout) == (255, True)
 
 
 PYTHON = """case "$1 $2" in
@@ -175,7 +137,7 @@ def test_packages_are_installed_once_and_the_project_each_time(tmp_path: Path) -
     assert [each.stdout for each in made] == ["made\n", "reused\n"], made[0].stderr
     calls = (tmp_path / "calls").read_text()
     assert calls.count(".ci/locked/newest.txt") == 1
-    assert calls.count("--no-build-isolation .") == 2
+    assert calls.count("--no-build-isolation --editable .") == 2
     (kept,) = (tmp_path / "kept").glob("newest-*")
     assert str(kept) not in (tmp_path / "second" / "bin" / "pip").read_text()
     (kept / "complete").unlink()  # simulates an interrupted installation
@@ -188,29 +150,3 @@ def test_failed_installation_is_not_cached(tmp_path: Path) -> None:
     assert (failed.returncode == 0, failed.stdout) == (False, "")
     (tmp_path / "calls.fail").unlink()
     assert make_environment(tmp_path, "second").stdout == "made\n"
-
-
-def seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Any:
-    monkeypatch.setenv("ONYM_CI_FILE", str(tmp_path / "ci.json"))
-    runpy.run_path(str(CI / "seconds.py"))["main"](*arguments)
-    return json.loads((tmp_path / "ci.json").read_text())
-
-
-def test_records_the_duration_of_each_kind_of_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for name, text in {"lint": "5\n", "tests": "300\n", "coverage-fast.json": "{}", ".lock": ""}.items():
-        (notes / name).write_text(text)
-    seconds(tmp_path, monkeypatch, "run", str(notes), "1000", "made")
-    seconds(tmp_path, monkeypatch, "fast", "310")
-    seconds(tmp_path, monkeypatch, "full", str(notes), "3000")
-    assert seconds(tmp_path, monkeypatch, "run", str(notes), "700", "reused") == {
-        "seconds": 700,
-        "steps": {"lint": 5, "tests": 300},
-        "reused": True,
-        "last_reused_seconds": 700,
-        "last_cold_seconds": 1000,
-        "fast_tests_seconds": 310,
-        "full_seconds": 3000,
-        "full_steps": {"lint": 5, "tests": 300},
-    }
