@@ -108,6 +108,7 @@ def test_private_run_writes_only_private_files(setup: Setup, tmp_path: Path) -> 
     assert len(list((tmp_path / "exports").iterdir())) == EXPORTS
 
 
+@pytest.mark.slow
 def test_detects_files_that_others_can_read(setup: Setup, tmp_path: Path) -> None:
     with patch.object(private_runs, "_SCRIPT", private_runs._SCRIPT.replace("private=True", "private=False")):
         found = open_to_others(tmp_path, setup.folder / "pipeline")
