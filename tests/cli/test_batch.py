@@ -42,16 +42,3 @@ def test_exit_status_reports_skipped_documents(tiny_kb: Path, tmp_path: Path) ->
     done = onym("batch", "run", "out", "--workers", "1", cwd=tmp_path, status=5)
     assert "problem input-encoding\t1" in done.stdout
     assert "9.bin could not be read" in done.stderr
-
-
-def test_relink(tiny_kb: Path, tmp_path: Path) -> None:
-    corpus_at(tmp_path)
-    pipeline_at(tiny_kb, tmp_path)
-    onym("batch", "plan", "notes", "--pipeline", "pipeline", "-o", "out", cwd=tmp_path)
-    onym("batch", "run", "out", "--workers", "1", cwd=tmp_path)
-    planned = onym("batch", "relink", "out", "--pipeline", "pipeline", "-o", "later", "--plan-only", cwd=tmp_path)
-    assert "names that differ: 0" in planned.stderr
-    done = onym("batch", "relink", "out", "--pipeline", "pipeline", "-o", "new", "--workers", "1", "--json", cwd=tmp_path)
-    assert json.loads(done.stdout)["reused"] == 25
-    other = onym("batch", "relink", "out", "--pipeline", "starter", "-o", "other", "--plan-only", cwd=tmp_path)
-    assert "all documents are linked again: " in other.stderr

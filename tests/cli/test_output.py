@@ -30,7 +30,6 @@ WORDS = {
     "batch plan": "batch plan no.txt --pipeline no -o",
     "batch export": "batch export no -o",
     "batch compact": "batch compact no -o",
-    "batch relink": "batch relink no --pipeline no -o",
     "kb build": "kb build no.obo -o",
     "kb export": "kb export no -o",
     "kb download": "kb download hpo -o",
@@ -57,7 +56,7 @@ WORDS = {
     "train pipeline": "train pipeline --dataset no --kb no -o",
 }
 FOLDERS = {
-    *("link folder", "batch plan", "batch relink", "corpus convert folder", "kb build", "dataset prepare"),
+    *("link folder", "batch plan", "corpus convert folder", "kb build", "dataset prepare"),
     *("trie build", "index build", "model convert", "train finetune", "train pipeline", "pack hub"),
 }
 MAKES_FILES_IN = {"kb download", "pipeline build", "pack wheel"}

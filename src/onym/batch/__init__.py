@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from onym.batch.ledger import status, verify, watch
     from onym.batch.plan import BatchPlan, read_plan
     from onym.batch.planning import plan_batch
-    from onym.batch.relinking import plan_relink
     from onym.batch.run import run_batch
 
-__all__ = ["BatchPlan", "compact", "export", "plan_batch", "plan_relink", "read_plan", "run_batch", "status", "verify", "watch"]
+__all__ = ["BatchPlan", "compact", "export", "plan_batch", "read_plan", "run_batch", "status", "verify", "watch"]
 __getattr__ = lazy(
     __name__,
     {
@@ -26,7 +25,6 @@ __getattr__ = lazy(
         "compact": "onym.batch.exporting",
         "export": "onym.batch.exporting",
         "plan_batch": "onym.batch.planning",
-        "plan_relink": "onym.batch.relinking",
         "read_plan": "onym.batch.plan",
         "run_batch": "onym.batch.run",
         "status": "onym.batch.ledger",

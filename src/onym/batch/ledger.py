@@ -25,7 +25,7 @@ from onym.store.storage import Storage, open_storage
 from onym.types import Progress, silent
 
 QUARANTINE = "quarantine"
-_SUMMED = ("documents", "mentions", "linked", "tied", "deleted", "reused", "bugs", "rows")
+_SUMMED = ("documents", "mentions", "linked", "tied", "deleted", "bugs", "rows")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,6 @@ class Settings(Strict):
     """The pipeline and its options. `pipeline` is its path at planning; a run may use a copy of the pipeline elsewhere.
 
     `corrections` is the path of a file of rules; what it says is part of the plan's source, and may not change until the run.
-    `reuse` is the folder or URL of an earlier run of the same shards, whose rows are used for documents that cannot change.
     """
 
     pipeline: str
@@ -116,7 +115,6 @@ class Settings(Strict):
     filter: ConceptFilter = Field(default=ConceptFilter(), exclude_if=lambda wanted: wanted == ConceptFilter())
     assertion: bool = False
     corrections: str | None = Field(default=None, exclude_if=lambda path: path is None)
-    reuse: str | None = Field(default=None, exclude_if=lambda url: url is None)
     text: bool = True
     private: bool = False
 

@@ -140,11 +140,6 @@ class RowWriter:
         self._buffer.add_problem(problem, source, ordinal)
         self._flush_full()
 
-    def add_table(self, table: pa.Table) -> None:
-        """Add rows that already have the schema, in the row groups that single rows would have."""
-        for batch in table.combine_chunks().to_batches(max_chunksize=ROWS):
-            self.add_batch(batch)
-
     def add_batch(self, batch: pa.RecordBatch) -> None:
         """Add rows that already have the schema, as one row group."""
         self._flush()
@@ -233,10 +228,7 @@ class FileReceipt(Strict):
 
 
 class Receipt(Strict):
-    """The record of a finished shard. `problems` counts documents, mentions and files that failed, by code.
-
-    `reused` counts documents whose rows are those of an earlier run (see `onym.batch.relinking`).
-    """
+    """The record of a finished shard. `problems` counts documents, mentions and files that failed, by code."""
 
     format: int = SCHEMA_VERSION
     key: str
@@ -247,7 +239,6 @@ class Receipt(Strict):
     linked: int = Field(ge=0)
     tied: int = Field(ge=0)
     deleted: int = Field(default=0, ge=0)
-    reused: int = Field(default=0, ge=0, exclude_if=lambda count: not count)
     problems: dict[str, int] = Field(default_factory=dict)
     bugs: int = Field(default=0, ge=0)
     files: tuple[FileReceipt, ...] = ()

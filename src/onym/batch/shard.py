@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from onym._version import __version__
-from onym.batch.earlier import EarlierRun, Report
 from onym.batch.inputs import GroupReading
 from onym.batch.plan import BatchPlan, InputGroup, Shard, read_plan
 from onym.batch.planning import open_planned, require_planned
@@ -21,6 +20,9 @@ from onym.pipeline.pipeline import Pipeline
 from onym.store.hidden import owner_only
 from onym.store.storage import Storage, open_storage
 from onym.types import Document, Problem
+
+Report = Callable[[int, float], None]
+"""Progress callback: the number of linked documents of a shard, and the fraction of its input that was read."""
 
 
 def _ignore(documents: int, share: float) -> None:
@@ -36,24 +38,18 @@ class ShardRunner:
         self._shards = {shard.number: shard for shard in self._plan.shards}
         self._pipeline = open_planned(self._plan.settings, pipeline)
         require_planned(self._plan, self._pipeline)
-        self._earlier = EarlierRun.of(self._plan, self._storage)
 
     def run(self, number: int, report: Report = _ignore) -> dict[str, Any]:
         """Link a shard and return a `done` or `failed` reply. An error that affects all shards is raised."""
         try:
             with owner_only(self._plan.settings.private):
-                receipt = self._run(self._shards[number], report)
+                receipt = run_shard(self._shards[number], self._plan, self._pipeline, self._storage, report)
         except BaseException as e:  # includes panics of Rust libraries
             if isinstance(e, ConfigError | IntegrityError) or not is_failure(e):
                 raise
             ours = to_onym_error(e)
             return {"failed": number, "code": ours.code, "what": ours.what}
         return {"done": number, "documents": receipt.documents}
-
-    def _run(self, shard: Shard, report: Report) -> Receipt:
-        """Link a shard, with the rows of an earlier run if possible."""
-        reused = self._earlier and self._earlier.write_shard(shard, self._pipeline, self._storage, report)
-        return reused or run_shard(shard, self._plan, self._pipeline, self._storage, report)
 
 
 def run_shard(shard: Shard, plan: BatchPlan, pipeline: Pipeline, storage: Storage, report: Report = _ignore) -> Receipt:

@@ -40,7 +40,7 @@ app = typer.Typer(
 )
 OUT = Annotated[str, typer.Argument(metavar="OUT", help="Folder of the run, or a URL such as s3://bucket/run.")]
 _BUG = 1
-_SHOWN = ("documents", "mentions", "linked", "tied", "deleted", "reused")
+_SHOWN = ("documents", "mentions", "linked", "tied", "deleted")
 _BAR = 40  # width of the progress bar in characters
 
 
@@ -144,43 +144,6 @@ def _advance_on(bar: Progress | Lines) -> Callable[[Advance], None]:
         bar.update(bar.task_ids[0], description=what, completed=advance.documents, left=left)
 
     return show
-
-
-@app.command()
-def relink(
-    out: OUT,
-    pipeline: Annotated[Path, typer.Option(help="Pipeline of the new release.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL.")],
-    old_pipeline: Annotated[
-        Path | None, typer.Option(help="Path of the run's pipeline on this machine, if it differs from its plan.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, max=4096, help="Worker processes; by default one per CPU.")] = None,
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Only write the plan, for onym batch run on other machines.")
-    ] = False,
-    json: Annotated[bool, JSON] = False,
-) -> None:
-    """Link a finished run again with the pipeline of a new release. The output is that of a full run.
-
-    With dictionary and exact match, only documents that can change are linked: those with a name that was added, removed or
-    changed. The rows of all others are reused. For every other pipeline, all documents are linked, and the reason is shown.
-
-    Example: onym batch relink linked --pipeline new-pipeline -o linked-new
-    """
-    from onym.batch.relinking import plan_relink
-    from onym.batch.run import run_batch
-
-    with progress("comparing the pipelines") as bar:
-        found = plan_relink(out, pipeline, output, old_pipeline=old_pipeline)
-        if found.why_all:
-            tell(f"all documents are linked again: {found.why_all}")
-        else:
-            tell(f"names that differ: {found.changed_names:,}")
-        if plan_only:
-            return
-        ledger = run_batch(output, workers=workers, progress=_advance_on(bar))
-    _show(ledger, json=json)
-    _leave(ledger)
 
 
 @app.command()
@@ -297,9 +260,7 @@ def _show(ledger: Ledger, *, json: bool) -> None:
         write_json(counts)
         return
     rows = [("shards", f"{_bar(counts['done'], counts['shards'])} {counts['done']:,} of {counts['shards']:,}")]
-    rows += [
-        (name, f"{counts[name]:,}") for name in ("documents", "mentions", "linked", "tied", "deleted", "reused") if counts[name]
-    ]
+    rows += [(name, f"{counts[name]:,}") for name in _SHOWN if counts[name]]
     rows += [(f"problem {code}", f"{count:,}") for code, count in counts["problems"].items()]
     rows += [("files ignored", f"{counts['files_ignored']:,}")] if counts["files_ignored"] else []
     write_lines(rows)

@@ -174,13 +174,6 @@ class DictionaryDetector:
         """Yield each document with the names found in its text as mentions."""
         return detect_batches(documents, self.find_spans)
 
-    def describe_name(self, name: int) -> tuple[bool, frozenset[str] | None, str]:
-        """Return what the knowledge base says about a name that detection depends on, without a classifier.
-
-        These are whether the name is searched, its allowed spellings (see `NameFilter.allowed_spellings`), and its type.
-        """
-        return self._is_allowed(name), self._filter.allowed_spellings(name), self._type_of(name)
-
     def find_rejections(self, document: Document) -> list[Rejection]:
         """Return the names in a text that are not mentions, each with the reason.
 

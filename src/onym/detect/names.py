@@ -84,10 +84,6 @@ class NameFilter:
         forms_allowed, reason = self._rule(name)
         return None if forms_allowed is None or bare_form(surface) in forms_allowed else reason
 
-    def allowed_spellings(self, name: int) -> frozenset[str] | None:
-        """Return the spellings that are mentions, only their letters and digits (see `bare_form`); None means all."""
-        return self._rule(name)[0]
-
     def describe(self, name: int, reason: RejectionReason) -> str:
         """Explain a reason returned by `reject` in words."""
         return {

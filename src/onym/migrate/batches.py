@@ -2,7 +2,7 @@
 
 The output is a run like the source: its shards have receipts, and `onym batch status`, `verify` and `export` read it. A shard
 is done if and only if its file has a receipt with the right key. What became of each link is in `audit/`, one Parquet file for
-each shard. Ids with several successors are suggestions; `onym batch relink` links their documents again.
+each shard. Ids with several successors are suggestions.
 """
 
 from __future__ import annotations
