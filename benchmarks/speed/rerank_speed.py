@@ -35,8 +35,10 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import Ranked
 from onym.linkers import linker_config, open_linker
 from onym.linkers.rerank import RerankLinker
+from onym.rerank.leaf_masks import MAX_LEAVES
 from onym.rerank.memory import write_memory
-from onym.rerank.trees import MAX_DEPTH, MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from tests.support.models import stump
 from onym.train.configs import RerankTrainingConfig
 from onym.train.rerank import train_reranker
 from onym.types import Document
@@ -152,7 +154,7 @@ def hostile_columns() -> Iterator[dict[str, Any]]:
         yield {name: getattr(sound, name)[:2]}
     for name in ("roots", "baseline"):
         yield {name: getattr(sound, name)[:0]}
-    size = 2 * MAX_DEPTH + 3
+    size = 2 * MAX_LEAVES + 1
     own = np.arange(size)
     is_inner = (own % 2 == 0) & (own < size - 1)
     flat = dict.fromkeys(("feature", "threshold", "is_left_missing", "value"), np.zeros(size))

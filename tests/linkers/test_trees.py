@@ -9,8 +9,8 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from onym.errors import IntegrityError
-from onym.rerank.leaf_masks import LeafMasks
-from onym.rerank.trees import MAX_DEPTH, Trees
+from onym.rerank.leaf_masks import MAX_LEAVES
+from onym.rerank.trees import Trees
 from onym.train.rerank import trees_of
 
 
@@ -28,7 +28,7 @@ def stump(**changed: Any) -> Trees:
     return Trees.of(columns | {name: np.asarray(value) for name, value in changed.items()})
 
 
-@pytest.mark.parametrize("leaves", [15, 32, 40])
+@pytest.mark.parametrize("leaves", [2, 15, 32])
 def test_agrees_with_scikit_learn(leaves: int) -> None:
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(3_000, 6))
@@ -37,11 +37,22 @@ def test_agrees_with_scikit_learn(leaves: int) -> None:
     model = HistGradientBoostingClassifier(max_iter=40, max_leaf_nodes=leaves, min_samples_leaf=5).fit(rows, right)
     trees = trees_of(model)
     trees.require_sound(features=6)
-    assert (LeafMasks.of(trees) is None) == (leaves > 32)
     unseen = generator.normal(size=(2_000, 6))
     unseen[generator.random(unseen.shape) < 0.3] = np.nan
     assert np.abs(trees.probabilities(unseen) - model.predict_proba(unseen)[:, 1]).max() < 1e-9
     assert np.abs(trees.log_odds(unseen) - model.decision_function(unseen)).max() < 1e-9
+
+
+def walk(trees: Trees, row: np.ndarray[Any, Any]) -> float:
+    """Return the log-odds of a row, by walking down each tree."""
+    values = []
+    for node in trees.roots.tolist():
+        while trees.left[node] != node:
+            value = row[trees.feature[node]]
+            is_left = trees.is_left_missing[node] if np.isnan(value) else value <= trees.threshold[node]
+            node = int((trees.left if is_left else trees.right)[node])  # noqa: PLW2901 - walks down
+        values.append(trees.value[node])
+    return float(np.array(values).sum() + trees.baseline[0])
 
 
 def test_leaf_masks_give_the_sums_of_walking_down() -> None:
@@ -50,16 +61,7 @@ def test_leaf_masks_give_the_sums_of_walking_down() -> None:
     rows[generator.random(rows.shape) < 0.2] = np.nan
     model = HistGradientBoostingClassifier(max_iter=20, min_samples_leaf=3).fit(rows, np.nansum(rows, axis=1) > 0)
     trees = trees_of(model)
-    walking = Trees.of(trees.columns)
-    vars(walking)["_masks"] = None
-    assert trees.log_odds(rows).tolist() == walking.log_odds(rows).tolist()
-
-
-def test_large_tables_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.linspace(0, 1, 11)[:, None]
-    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 0)
-    assert LeafMasks.of(stump()) is None
-    assert stump().log_odds(rows).tolist() == [-1.0] * 6 + [1.0] * 5
+    assert trees.log_odds(rows).tolist() == [walk(trees, row) for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +83,6 @@ def test_predicts_many_rows_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.linspace(0, 1, 11)[:, None]
     whole = stump().log_odds(rows)
     monkeypatch.setattr("onym.rerank.leaf_masks._ROWS_AT_ONCE", 3)
-    assert stump().log_odds(rows).tolist() == whole.tolist()
-    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 0)
-    monkeypatch.setattr("onym.rerank.trees._CELLS", 3)
     assert stump().log_odds(rows).tolist() == whole.tolist()
     assert stump().log_odds(np.zeros((0, 1))).tolist() == []
 
@@ -120,9 +119,9 @@ def test_rejects_invalid_trees(changed: dict[str, Any]) -> None:
     assert error.value.code == "artefact-corrupt"
 
 
-def chain(depth: int) -> Trees:
+def chain(leaves: int) -> Trees:
     """Return a degenerate tree (a chain): the left child of each inner node is a leaf."""
-    size = 2 * depth + 1
+    size = 2 * leaves - 1
     own = np.arange(size)
     is_inner = (own % 2 == 0) & (own < size - 1)
     columns = {name: np.zeros(size) for name in ("feature", "threshold", "is_left_missing", "value")}
@@ -130,7 +129,16 @@ def chain(depth: int) -> Trees:
     return Trees.of({**columns, "feature": np.zeros(size, dtype=int), "roots": np.array([0]), "baseline": np.zeros(1)})
 
 
-def test_rejects_too_deep_trees() -> None:
-    chain(MAX_DEPTH).require_sound(features=1)
-    with pytest.raises(IntegrityError, match="deeper"):
-        chain(MAX_DEPTH + 1).require_sound(features=1)
+@pytest.mark.parametrize("leaves", [MAX_LEAVES + 1, 100 * MAX_LEAVES])
+def test_rejects_trees_with_too_many_leaves(leaves: int) -> None:
+    chain(MAX_LEAVES).require_sound(features=1)
+    with pytest.raises(IntegrityError, match="more than 32 leaves"):
+        chain(leaves).require_sound(features=1)
+
+
+def test_rejects_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 3)  # of one threshold: at most it, above it, missing
+    stump().require_sound(features=1)
+    monkeypatch.setattr("onym.rerank.leaf_masks._MAX_CELLS", 2)
+    with pytest.raises(IntegrityError, match="too large"):
+        stump().require_sound(features=1)

@@ -1,6 +1,6 @@
-"""Read and write rerankers, whose gradient-boosted trees are stored as plain arrays and evaluated with NumPy.
+"""Read and write rerankers, whose gradient-boosted trees are stored as plain arrays.
 
-Trees of the usual size are evaluated as tables of leaf masks (see `onym.rerank.leaf_masks`), larger ones by walking down.
+They are evaluated with NumPy, as tables of leaf masks (see `onym.rerank.leaf_masks`), which bounds their size.
 
 All trees share one table of nodes. A row goes to the left child of a node if its feature is <= the threshold, else to the right
 child; each node says to which child NaN goes. A leaf is its own child. Children have higher indices than their parents, and
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,26 +29,7 @@ from onym.store.artefact import Artefact
 from onym.store.cache import Verify
 from onym.store.stage import Record, Stage, staging
 
-MAX_DEPTH = 64
-"""The maximum depth of a tree."""
-_CELLS = 50_000  # maximum rows * trees to evaluate at a time, so that the arrays fit into the CPU cache
 Floats = npt.NDArray[np.float64]
-NodeRows = npt.NDArray[np.int32]
-
-
-class Walk(NamedTuple):
-    """The trees reordered for evaluation: level by level, with each left child directly after its right sibling.
-
-    A leaf is its own child. Each feature row is stored twice, first with NaN replaced by -inf (goes left) and then with NaN
-    kept (goes right); `columns` indexes into that doubled row.
-    """
-
-    roots: NodeRows
-    right: NodeRows
-    columns: NodeRows
-    threshold: Floats
-    value: Floats
-    depth: int
 
 
 @dataclass(frozen=True)
@@ -79,13 +60,7 @@ class Trees(Nodes):
 
     def log_odds(self, rows: Floats) -> Floats:
         """Return the log-odds of each row. *Shape:* (rows, features) -> (rows,)."""
-        if self._masks is not None:
-            return np.asarray(self._masks.sums(rows) + self.baseline[0])
-        found = np.empty(len(rows))
-        step = max(1, _CELLS // len(self.roots))
-        for start in range(0, len(rows), step):
-            found[start : start + step] = self._sum(rows[start : start + step])
-        return found
+        return np.asarray(self._masks.sums(rows) + self.baseline[0])
 
     def probabilities(self, rows: Floats) -> Floats:
         """Return the probability that each row is right."""
@@ -94,45 +69,11 @@ class Trees(Nodes):
         return np.where(odds >= 0, 1 / (1 + small), small / (1 + small))
 
     @cached_property
-    def _masks(self) -> LeafMasks | None:
+    def _masks(self) -> LeafMasks:
         return LeafMasks.of(self)
 
-    @cached_property
-    def _walk(self) -> Walk:
-        levels = [self.roots.astype(np.int64)]
-        while len(inner := levels[-1][self.left[levels[-1]] != levels[-1]]):
-            levels.append(np.column_stack((self.right[inner], self.left[inner])).reshape(-1).astype(np.int64))
-        order = np.concatenate(levels)
-        own, row_of = np.arange(len(order)), np.zeros(len(self.feature), dtype=np.int64)
-        row_of[order] = own
-        is_leaf = self.left[order] == order
-        width = int(self.feature.max()) + 1
-        columns = np.where(is_leaf, 0, self.feature[order] + width * (self.is_left_missing[order] == 0))
-        return Walk(
-            roots=row_of[self.roots].astype(np.int32),
-            right=np.where(is_leaf, own - 1, row_of[self.right[order]]).astype(np.int32),
-            columns=columns.astype(np.int32),
-            threshold=np.where(is_leaf, np.inf, self.threshold[order]),
-            value=self.value[order],
-            depth=len(levels) - 1,
-        )
-
-    def _sum(self, rows: Floats) -> Floats:
-        walk, width, shape = self._walk, int(self.feature.max()) + 1, (len(rows), len(self.roots))
-        used = rows[:, :width]
-        twice = np.hstack((np.where(np.isnan(used), -np.inf, used), used)).reshape(-1)
-        starts = np.arange(len(rows), dtype=np.int32)[:, None] * np.int32(2 * width)
-        here, there = np.broadcast_to(walk.roots, shape).copy(), np.empty(shape, dtype=np.int32)
-        values, thresholds, is_left = np.empty(shape), np.empty(shape), np.empty(shape, dtype=bool)
-        for _ in range(walk.depth):  # buffers are reused and bounds not checked, which is twice as fast
-            np.take(walk.columns, here, out=there, mode="clip")
-            np.take(twice, np.add(there, starts, out=there), out=values, mode="clip")
-            np.less_equal(values, np.take(walk.threshold, here, out=thresholds, mode="clip"), out=is_left)
-            np.add(np.take(walk.right, here, out=there, mode="clip"), is_left, out=here)
-        return np.asarray(walk.value.take(here).sum(axis=1) + self.baseline[0], dtype=np.float64)
-
     def require_sound(self, features: int, where: str = "") -> None:
-        """Raise IntegrityError if columns do not match, or contain invalid indices, cycles, NaN or infinite values."""
+        """Raise IntegrityError if columns do not match, are too large, or contain invalid indices, cycles, NaN or infinity."""
         size = len(self.feature)
         if problem := self._problem(size, features):
             raise IntegrityError("artefact-corrupt", problem, where=where, fix="train the reranker again")
@@ -149,7 +90,7 @@ class Trees(Nodes):
             return "a tree has a NaN or infinite value"
         if not self._is_forest(np.arange(size)):
             return "the trees have a cycle, or a node with two parents"
-        return "" if self._depth() <= MAX_DEPTH else f"a tree is deeper than {MAX_DEPTH}"
+        return self.why_too_large()
 
     def _is_forest(self, own: npt.NDArray[np.int64]) -> bool:
         """Return whether children have higher indices than their parents, and each node has at most one parent."""
@@ -158,16 +99,6 @@ class Trees(Nodes):
             return False
         reached = np.concatenate([self.roots, self.left[~is_leaf], self.right[~is_leaf]])
         return len(np.unique(reached)) == len(reached)
-
-    def _depth(self) -> int:
-        """Return the depth of the deepest tree, at most MAX_DEPTH + 1."""
-        nodes = np.unique(self.roots)
-        for depth in range(MAX_DEPTH + 1):
-            nodes = nodes[self.left[nodes] != nodes]
-            if not len(nodes):
-                return depth
-            nodes = np.unique(np.concatenate((self.left[nodes], self.right[nodes])))
-        return MAX_DEPTH + 1
 
 
 def score_each(trees: Trees, matrices: Sequence[Floats]) -> list[Floats]:

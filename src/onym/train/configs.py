@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field
 from onym.config import Strict
 from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
 from onym.models.device import Device
+from onym.rerank.leaf_masks import MAX_LEAVES
 
 TrainingPrecision = Literal["auto", "fp32", "bf16", "bf16-weights"]
 """`bf16`: autocast. `bf16-weights`: bf16 weights with an fp32 master copy. `auto`: the fastest on the device."""
@@ -459,10 +460,10 @@ class PoolConfig(Strict):
 class TreesConfig(Strict):
     """Hyper-parameters of scikit-learn's HistGradientBoostingClassifier; `without` names feature groups to leave out."""
 
-    iterations: int = Field(default=250, ge=1, le=5_000)
+    iterations: int = Field(default=250, ge=1, le=1_000)
     learning_rate: float = Field(default=0.05, gt=0, le=1)
-    max_leaves: int = Field(default=31, ge=2, le=1_024)
-    max_depth: int = Field(default=8, ge=1, le=64)
+    max_leaves: int = Field(default=31, ge=2, le=MAX_LEAVES)
+    max_depth: int = Field(default=8, ge=1, le=MAX_LEAVES - 1)
     min_samples: int = Field(default=60, ge=1)
     feature_share: float = Field(default=0.3, gt=0, le=1)
     regularisation: float = Field(default=1.0, ge=0)
