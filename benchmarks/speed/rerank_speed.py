@@ -38,7 +38,6 @@ from onym.linkers.rerank import RerankLinker
 from onym.rerank.leaf_masks import MAX_LEAVES
 from onym.rerank.memory import write_memory
 from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
-from tests.support.models import stump
 from onym.train.configs import RerankTrainingConfig
 from onym.train.rerank import train_reranker
 from onym.types import Document
