@@ -152,3 +152,12 @@ def test_unencodable_characters_are_escaped(tmp_path: Path, encoding: str) -> No
         [sys.executable, "-m", "onym", "kb", "info", b"\xff\xce\xb1"], cwd=tmp_path, env=env, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr.partition(b"]")[0]) == (4, b"[artefact-missing")
+
+
+@pytest.mark.parametrize("command", ["link|", "explain| ", "link|fever|-o|", "map|a.csv|--column=", "kb|check|"])
+def test_an_empty_argument_is_an_error_in_every_command(tmp_path: Path, command: str) -> None:
+    (tmp_path / "patient.txt").write_text("John Smith has asthma.")
+    words = command.split("|")
+    done = onym(*words, cwd=tmp_path, status=2)
+    assert done.stdout == ""
+    assert f"[argument-empty] argument {len(words)} of the command is empty" in done.stderr

@@ -8,6 +8,7 @@ import pytest
 
 from onym.cli.inputs import open_sources
 from onym.corpora.reading import Reading
+from onym.errors import InputError
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
@@ -45,3 +46,22 @@ def test_texts_and_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("Cough")
     found = documents("High fever.", str(tmp_path / "notes.txt"))
     assert [item.text for item in found if isinstance(item, Document)] == ["High fever.", "Cough"]
+
+
+@pytest.mark.parametrize("argument", ["my notes.txt", "ward/a b.CSV", "no-such.txt", "no/such", "*.txt", "C:\\notes"])
+def test_a_mistyped_path_is_no_text(argument: str) -> None:
+    with pytest.raises(InputError, match="input-missing"):
+        documents(argument)
+
+
+def test_a_word_that_is_no_file_is_linked_but_not_in_silence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(documents("High fever.", "asthma")) == 2
+    assert capsys.readouterr().err == "Argument 2 is neither a file nor a folder; it is linked as text.\n"
+
+
+def test_a_folder_is_announced_with_its_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("Cough")
+    (tmp_path / "a.pubtator").write_text(PUBTATOR)
+    (tmp_path / ".hidden").write_text("Cough")
+    documents(str(tmp_path))
+    assert "3 files (1 ignored, 1 pubtator, 1 text)." in capsys.readouterr().err.replace("\n", " ")

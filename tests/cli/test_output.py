@@ -129,10 +129,12 @@ def test_rejects_stdout_for_folders_and_reports(tmp_path: Path, command: str) ->
     assert refusals(WORDS[command], tmp_path, "-") == {"output-stdout"}
 
 
-def test_problems_file_of_stdout_output_has_a_plain_name(tmp_path: Path, tiny_kb: Path) -> None:
+def test_problems_of_a_run_that_prints_go_to_stderr(tmp_path: Path, tiny_kb: Path) -> None:
     (tmp_path / "a.pubtator").write_bytes(b"1|t|High fever\n1|a|\n\n2|t|Cough \xff\n2|a|\n\n")
-    onym_bytes("link", "a.pubtator", "--kb", str(tiny_kb), "-o", "-", cwd=tmp_path, status=5)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pubtator", "stdout.problems.jsonl"]
+    words = ("link", "a.pubtator", "--kb", str(tiny_kb))
+    onym_bytes(*words, "-o", "-", cwd=tmp_path, status=5)
+    assert "problem: [input-encoding] not valid UTF-8, a.pubtator:4" in onym(*words, "--json", cwd=tmp_path, status=5).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pubtator"]
 
 
 def test_too_many_problems_leave_no_output(tmp_path: Path, tiny_kb: Path) -> None:

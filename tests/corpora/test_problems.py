@@ -45,6 +45,30 @@ def test_without_problems_there_is_no_file_unless_it_is_requested(tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
+def test_the_problem_file_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "p"
+    for expected in (2, 1, 0):
+        with ProblemLog(path) as log:
+            list(log.watch([BAD] * expected))
+        assert len(lines(path)) == expected
+
+
+@pytest.mark.parametrize("content", ["{}\n", "[1]\n", '{"id": "1", "text": "High fever"}\n', "[" * 5000])
+def test_a_file_that_is_no_problem_file_is_kept(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "p"
+    path.write_text(content)
+    with pytest.raises(ConfigError, match="output-exists"):
+        ProblemLog(path)
+    assert path.read_text() == content
+
+
+def test_without_a_file_the_first_problems_are_shown(tmp_path: Path) -> None:
+    shown: list[Problem] = []
+    with ProblemLog(None, show=shown.append) as log:
+        list(log.watch([BAD] * 25))
+    assert (len(shown), log.count, log.hidden) == (20, 25, 5)
+
+
 def test_an_existing_file_is_replaced_only_with_force(tmp_path: Path) -> None:
     path = tmp_path / "p"
     path.write_text("old")

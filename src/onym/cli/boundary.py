@@ -43,6 +43,7 @@ def _run(words: list[str], options: set[str]) -> int:
     """Run a command, report any exception, and return the exit status."""
     stdout, stderr = sys.stdout, sys.stderr
     try:
+        _require_arguments(words)
         from onym.cli.app import app
 
         app([word for word in words if word != "--debug"], "onym")
@@ -61,6 +62,19 @@ def _run(words: list[str], options: set[str]) -> int:
     finally:
         sys.stdout, sys.stderr = stdout, stderr  # typer replaces them after a broken pipe
     return 0
+
+
+def _require_arguments(words: list[str]) -> None:
+    """Raise ConfigError if an argument or the value of an option is empty: an unset variable of the shell leaves `""`.
+
+    An empty path would be the current folder, and all its files would be read.
+    """
+    for number, word in enumerate(words, 1):
+        value = word.partition("=")[2] if word.startswith("--") and "=" in word else word
+        if not value.strip():
+            what = f"argument {number} of the command is empty"
+            fix = "check the variables of your shell; the current folder is ."
+            raise ConfigError("argument-empty", what, fix=fix)
 
 
 def _report_error(error: BaseException, options: set[str]) -> int:

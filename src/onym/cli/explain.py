@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, resolve_kb, use_default
+from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, report_problem, resolve_kb, use_default
 from onym.cli.options import FORCE, PIPELINE, PRECISION, VERIFY
 from onym.errors import format_id
 from onym.store.cache import Verify
@@ -61,8 +61,8 @@ def explain(
         require_file(output, force=force)
     problems: list[Problem] = []
     with open_sources(sources) as found:
-        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify)).with_precision(precision)
         reading = found.read()
+        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify)).with_precision(precision)
         explained = _explain_items(reading, loaded, problems)
         if output is None:
             _print(explained, json=json)
@@ -79,7 +79,7 @@ def _explain_items(items: Iterable[Item], pipeline: Pipeline, problems: list[Pro
     for item in items:
         if isinstance(item, Problem):
             problems.append(item)
-            tell(f"[{item.code}] {item.what}, {item.where or item.document_id}")
+            report_problem(item)
         else:
             yield pipeline.explain(item)
 

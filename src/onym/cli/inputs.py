@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
@@ -14,6 +16,7 @@ import typer
 
 from onym.cli.console import estimate_remaining_seconds, tell
 from onym.cli.help import MORE
+from onym.errors import format_id
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from onym.kb.ranking import ConceptFilter
     from onym.pipeline.pipeline import Pipeline
     from onym.store.files.source import Source
+    from onym.types import Problem
 
 FAILED = 5
 """Exit status of a run that finished but skipped a file, document or mention."""
@@ -34,7 +38,8 @@ FOLLOW_LINKS = typer.Option(
 PROBLEMS = typer.Option(
     "--problems",
     rich_help_panel=MORE,
-    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl, or stdout.problems.jsonl for stdout.",
+    help="Write problems to this file, as JSON lines. By default OUTPUT.problems.jsonl; without an output file they are listed "
+    "on stderr.",
 )
 MAX_PROBLEMS = typer.Option(
     "--max-problems",
@@ -44,22 +49,34 @@ MAX_PROBLEMS = typer.Option(
 )
 _STEP = 100  # number of documents between two updates of the progress bar
 _SHOWN = 20  # maximum number of files listed per state (failed, ignored)
+_FILE_NAME = re.compile(
+    r".*\.(?:txt|text|[tc]sv|jsonl?|ndjson|xml|html?|xlsx?|parquet|nbib|ris|ann|pubtator|pdf|docx?|rtf|odt|md|gz|zst|zip|tar|tgz)",
+    re.IGNORECASE,
+)
+"""Argument with spaces that ends like the name of a file."""
 
 
 @dataclass(frozen=True)
 class OpenInputs:
-    """Opened sources. `are_texts` is true if all sources are literal texts of the command line."""
+    """Opened sources. `folders` are the paths of folders; `are_texts` is true if all sources are texts of the command line."""
 
     sources: Sequence[Source]
+    folders: Sequence[str]
     are_texts: bool
 
     def read(self, format: str = "") -> Reading:  # noqa: A002 - the name of the option
-        """Return a reader of all sources; command-line texts are read as plain text unless a format is given."""
+        """Return a reader of all sources, and say what the folders contain.
+
+        Command-line texts are read as plain text unless a format is given.
+        """
         from onym.corpora.reading import Group, Reading
 
         if self.are_texts and not format:
             return Reading.of_groups([Group("text", source.files) for source in self.sources])
-        return Reading(self.sources, format)
+        reading = Reading(self.sources, format)
+        if self.folders:
+            tell(f"Reading {', '.join(self.folders)}: {describe_files(reading.files)}.")
+        return reading
 
 
 @contextmanager
@@ -77,9 +94,11 @@ def open_sources(names: Sequence[str], *, follow_links: bool = False) -> Iterato
         source = stack.enter_context(spool(_standard_input())) if is_stdin else Source.open(name, follow_links=follow_links)
         return source if len(names) == 1 else source.under(name)
 
-    texts = {number for number, name in enumerate(names, 1) if name != "-" and _is_text(name)}
+    texts = {number for number, name in enumerate(names, 1) if name != "-" and _is_text(name, number)}
+    folders = [name for name in names if _exists(name) and Path(name).is_dir()]
     with ExitStack() as stack:
-        yield OpenInputs([open_one(name, number) for number, name in enumerate(names, 1)], len(texts) == len(names))
+        sources = [open_one(name, number) for number, name in enumerate(names, 1)]
+        yield OpenInputs(sources, folders, len(texts) == len(names))
 
 
 def count_items(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
@@ -93,20 +112,38 @@ def count_items(reading: Reading, bar: Progress | Lines) -> Iterator[Item]:
 
 
 def open_log(output: Path, problems: Path | None, bound: str, *, force: bool) -> ProblemLog:
-    """Open the problems file of a run. The default file is overwritten if OUTPUT is missing: it is left from a failed run."""
+    """Open the problem file of a run: --problems, else beside OUTPUT. If the run prints, problems are listed on stderr."""
     from onym.corpora.problems import MaxProblems, ProblemLog
     from onym.store.output import STDOUT
 
-    name = "stdout" if output == STDOUT else output.name
-    path = problems or output.with_name(f"{name}.problems.jsonl")
-    is_left = problems is None and output != STDOUT and not output.exists()
-    return ProblemLog(path, MaxProblems.parse(bound), always=problems is not None, force=force or is_left)
+    beside = None if output == STDOUT else output.with_name(f"{output.name}.problems.jsonl")
+    maximum = MaxProblems.parse(bound)
+    return ProblemLog(problems or beside, maximum, show=report_problem, always=problems is not None, force=force)
 
 
 def report_log(log: ProblemLog) -> None:
-    """Print the number of problems and the path of their file, if there are any."""
-    if log.count:
+    """Print the number of problems that are in a file, and of those that were not listed."""
+    if log.path and log.count:
         tell(f"problems: {log.count:,}, in {log.path}")
+    elif log.hidden:
+        tell(f"problems: {log.hidden:,} more; --problems FILE writes all")
+
+
+def report_problem(problem: Problem) -> None:
+    """Print a problem of a document on stderr: code, place and what is wrong."""
+    place = problem.where or problem.source or f"document {format_id(problem.document_id)}"
+    tell(f"problem: [{problem.code}] {problem.what}, {place}")
+
+
+def describe_files(files: Sequence[PlannedFile]) -> str:
+    """Return the number of files by format, and of files that are not read.
+
+    >>> from onym.corpora.reading import PlannedFile
+    >>> describe_files([PlannedFile("a.txt", "read", "text"), PlannedFile("b.bin", "failed"), PlannedFile(".c", "ignored")])
+    '3 files (1 text, 1 failed, 1 ignored)'
+    """
+    counts = Counter(file.format if file.state == "read" else file.state for file in files)
+    return f"{len(files):,} file{'s' * (len(files) != 1)} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})"
 
 
 def file_rows(files: Sequence[PlannedFile]) -> list[tuple[str, str]]:
@@ -148,11 +185,8 @@ def filter_of(context: typer.Context, concepts: Path | None = None) -> ConceptFi
     return ConceptFilter(concepts=tuple(ids_in(concepts)) if concepts else (), **context.obj["filter"])
 
 
-def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> Path | None:
-    """Return the pipeline to use: None if --kb is given, the default pipeline if neither --kb nor --pipeline is given.
-
-    Raise ConfigError if both are given, or if there are linker options (`has_own`) without --kb.
-    """
+def require_choice(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> None:
+    """Raise ConfigError if both --kb and --pipeline are given, or if there are linker options (`has_own`) without --kb."""
     from onym.errors import ConfigError
 
     if kb is not None and pipeline is not None:
@@ -164,7 +198,6 @@ def choose_pipeline(kb: Path | None, pipeline: Path | None, *, has_own: bool) ->
     if kb is None and has_own:
         what = "linker options and --top-k need a knowledge base"
         raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
-    return pipeline if kb or pipeline else use_default()
 
 
 def use_default() -> Path:
@@ -181,16 +214,14 @@ def use_default() -> Path:
     return Path(name)
 
 
-def require_pipeline(
-    pipeline: Path | None, precision: float | None, coverage: float | None, corrections: Path | None = None
-) -> None:
-    """Raise ConfigError if --precision, --coverage or --corrections is given without a pipeline."""
+def require_pipeline(kb: Path | None, precision: float | None, coverage: float | None, corrections: Path | None) -> None:
+    """Raise ConfigError if --precision, --coverage or --corrections is given with --kb instead of a pipeline."""
     from onym.errors import ConfigError
 
-    if pipeline is None and corrections is not None:
+    if kb is not None and corrections is not None:
         what = "--corrections needs a pipeline"
         raise ConfigError("config-invalid", what, fix="make one with onym pipeline build, and give it as --pipeline")
-    if pipeline is None and (precision is not None or coverage is not None):
+    if kb is not None and (precision is not None or coverage is not None):
         what = "--precision and --coverage need a calibrated pipeline"
         raise ConfigError("config-invalid", what, fix="run onym calibrate on a pipeline, and give it as --pipeline")
 
@@ -214,10 +245,19 @@ def correct(pipeline: Pipeline, corrections: Path | None) -> Pipeline:
     return pipeline
 
 
-def _is_text(name: str) -> bool:
-    """Return whether an argument is a literal text: it does not exist as a path, and does not look like a mistyped path."""
-    looks_like_a_path = bool(Path(name).suffix) or "/" in name
-    return not _exists(name) and (not looks_like_a_path or any(letter.isspace() for letter in name))
+def _is_text(name: str, number: int) -> bool:
+    """Return whether an argument is a literal text: it neither exists as a path nor looks like one that was mistyped.
+
+    A single word could be a mistyped folder, so its number among the arguments is printed: it is linked, but not in silence.
+    """
+    if _exists(name):
+        return False
+    if any(letter.isspace() for letter in name):
+        return not _FILE_NAME.fullmatch(name)
+    looks_like_a_path = bool(Path(name).suffix) or any(letter in name for letter in "/\\*?")
+    if not looks_like_a_path:
+        tell(f"Argument {number} is neither a file nor a folder; it is linked as text.")
+    return not looks_like_a_path
 
 
 def _exists(name: str) -> bool:

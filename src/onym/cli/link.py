@@ -14,7 +14,6 @@ from onym.cli.inputs import (
     FOLLOW_LINKS,
     MAX_PROBLEMS,
     PROBLEMS,
-    choose_pipeline,
     correct,
     count_items,
     file_rows,
@@ -25,8 +24,10 @@ from onym.cli.inputs import (
     open_sources,
     report_files,
     report_log,
+    require_choice,
     require_pipeline,
     resolve_kb,
+    use_default,
 )
 from onym.cli.options import (
     ASSERTION,
@@ -143,8 +144,8 @@ def link(
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
     has_own = bool(linker or top_k or of_linker)
-    pipeline = choose_pipeline(kb, pipeline, has_own=has_own)
-    require_pipeline(pipeline, precision, coverage, corrections)
+    require_choice(kb, pipeline, has_own=has_own)
+    require_pipeline(kb, precision, coverage, corrections)
     format = format or format_of(output)  # noqa: A001
     shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
     output = output or STDOUT
@@ -159,7 +160,8 @@ def link(
         opening = OpenContext(download, progress_callback(bar), verify)
         reading = found.read(from_)
         items = count_items(reading, bar)
-        if pipeline is not None:
+        if kb is None:
+            pipeline = pipeline or use_default()
             loaded = (
                 load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
             )
@@ -180,7 +182,7 @@ def link(
                 log=log,
                 sink=shown,
             )
-        elif kb is not None:
+        else:
             known = KnowledgeBase.open(kb, verify=verify, prefer=split_commas(prefer))
             only = select_concepts(known, wanted)
             named = open_linker(linker_config(linker or "exact", **of_linker), known, opening)
@@ -205,7 +207,7 @@ def link(
         shown.print()
     _report(counts, reading.files, output, format, json=json, annotated=kb is not None)
     report_log(log)
-    if pipeline is not None and drift.warning:
+    if kb is None and drift.warning:
         tell(drift.warning)
     if counts.left_out or counts.problems or has_failed_file(reading.files):
         raise typer.Exit(_BUG if counts.bugs else FAILED)

@@ -10,7 +10,7 @@ import typer
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
-from onym.cli.inputs import choose_pipeline, correct, filter_of, require_pipeline
+from onym.cli.inputs import correct, filter_of, require_choice, require_pipeline, use_default
 from onym.cli.options import (
     CODE_SYSTEM,
     CONCEPTS,
@@ -115,8 +115,8 @@ def map_(
     from onym.store.output import STDOUT
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
-    pipeline = choose_pipeline(kb, pipeline, has_own=bool(linker or top_k or of_linker))
-    require_pipeline(pipeline, precision, coverage, corrections)
+    require_choice(kb, pipeline, has_own=bool(linker or top_k or of_linker))
+    require_pipeline(kb, precision, coverage, corrections)
     options = ExportOptions.of(
         code_system or (),
         omop_vocabulary=omop_vocabulary,
@@ -135,10 +135,9 @@ def map_(
             known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=split_commas(prefer))
             only = select_concepts(known, wanted)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
-        elif pipeline is not None:
-            named = (
-                load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
-            )
+        else:
+            named = load(pipeline or use_default(), context=opening, prefer=split_commas(prefer))
+            named = named.with_precision(precision).with_coverage(coverage)
             named = named.with_filter(restrict=True, **wanted.model_dump()) if wanted != ConceptFilter() else named
             named = correct(named, corrections)
         progress_callback(bar)("mapping", 0)

@@ -10,7 +10,7 @@ The problem file contains JSON lines with the file, the document and the code, b
     {"source":"a.txt","ordinal":3,"document":"10192393","code":"input-encoding","what":"not valid UTF-8","where":"a.txt:9"}
 
 An `ordinal` of 0 means the whole file. A run that ends with an error leaves no problem file. The exception is a run that ends
-because there are too many problems.
+because there are too many problems. The problem file of an earlier run is replaced; any other file is not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -120,6 +120,9 @@ class _ProblemError(Exception):
 
 
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
+_SHOWN = 20  # maximum number of problems that are passed to `show`
+_LINE_BYTES = 1 << 20
+_KEYS = {"source", "ordinal", "document", "code", "what", "where"}  # of `problem_plain`
 _ENOUGH = 100  # number of documents after which the maximum share is first checked; it is also checked at the end of a run
 
 
@@ -157,6 +160,9 @@ def _is_explained_by_problems(error: BaseException) -> bool:
 class ProblemLog:
     """Writes the problems of a stream of items to a file, and raises if there are too many.
 
+    Without a path, the first problems are passed to `show`. With `always`, the file is written even if there are no problems.
+    With `force`, it may replace a file that is not the problem file of an earlier run.
+
     >>> path = getfixture("tmp_path") / "problems.jsonl"
     >>> with ProblemLog(path) as log:
     ...     _ = list(log.watch([Problem("7", "corpus-malformed", "a line has no tab", "a.ann:1", "a.txt", 1)]))
@@ -164,19 +170,28 @@ class ProblemLog:
     '{"source":"a.txt","ordinal":1,"document":"7","code":"corpus-malformed","what":"a line has no tab","where":"a.ann:1"}\\n'
     """
 
-    def __init__(self, path: Path, bound: MaxProblems = MaxProblems(), *, always: bool = False, force: bool = False) -> None:  # noqa: B008
-        if path.exists() and not force:
+    def __init__(
+        self,
+        path: Path | None,
+        bound: MaxProblems = MaxProblems(),  # noqa: B008
+        *,
+        show: Callable[[Problem], None] = lambda _: None,
+        always: bool = False,
+        force: bool = False,
+    ) -> None:
+        exists = path is not None and path.exists()
+        if path is not None and exists and not (force or _is_problem_file(path)):
             fix = "give another path with --problems, or add --force"
-            raise ConfigError("output-exists", "the problem file exists already", where=str(path), fix=fix)
-        self.path, self.count = path, 0
-        self._bound, self._always = bound, always or path.exists()  # an old problem file is replaced even by an empty file
+            raise ConfigError("output-exists", "the path of the problem file has another file", where=str(path), fix=fix)
+        self.path, self.count, self._show = path, 0, show
+        self._bound, self._always = bound, always or exists  # an old problem file is replaced even by an empty file
         self._documents = self._lost = 0
         self._stack = ExitStack()
         self._file: BinaryIO | None = None
 
     def __enter__(self) -> Self:
-        if self._always:
-            self._open()
+        if self.path and self._always:
+            self._open(self.path)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -208,13 +223,23 @@ class ProblemLog:
         """Write a problem to the file, and raise InputError if there are too many."""
         self.count += 1
         self._lost += problem.code not in KEEPS_ALL
-        line = problem_plain(problem) | ({"source": source, "ordinal": ordinal} if source else {})
-        self._open().write(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n")
+        problem = replace(problem, source=source, ordinal=ordinal) if source else problem
+        if self.path is None:
+            if self.count <= _SHOWN:
+                self._show(problem)
+        else:
+            line = json.dumps(problem_plain(problem), ensure_ascii=False, separators=(",", ":"))
+            self._open(self.path).write(line.encode("utf-8", "replace") + b"\n")
         self._require_few()
 
-    def _open(self) -> BinaryIO:
+    @property
+    def hidden(self) -> int:
+        """The number of problems that were neither written nor shown."""
+        return 0 if self.path else max(0, self.count - _SHOWN)
+
+    def _open(self, path: Path) -> BinaryIO:
         if self._file is None:
-            self._file = self._stack.enter_context(whole_file(self.path, force=True))
+            self._file = self._stack.enter_context(whole_file(path, force=True))
         return self._file
 
     def _require_few(self, *, is_over: bool = False) -> None:
@@ -223,7 +248,20 @@ class ProblemLog:
         is_many = self._bound.count is not None and self._lost > self._bound.count
         if is_many or (self._bound.share is not None and is_judged and self._lost > self._bound.share * seen):
             what = f"{self._lost:,} problems in {seen:,} documents are more than --max-problems allows"
-            raise InputError("problems-exceeded", what, where=str(self.path), fix="see this file, or raise --max-problems")
+            fix = f"see {'this file' if self.path else 'them above'}, or raise --max-problems"
+            raise InputError("problems-exceeded", what, where=str(self.path or ""), fix=fix)
+
+
+def _is_problem_file(path: Path) -> bool:
+    """Return whether a file was written by a `ProblemLog`: it is empty, or its first line is a problem."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        first = file.readline(_LINE_BYTES)
+    try:
+        return not first or json.loads(first).keys() == _KEYS
+    except (ValueError, AttributeError, RecursionError):
+        return False
 
 
 def problem_plain(problem: Problem) -> dict[str, Any]:

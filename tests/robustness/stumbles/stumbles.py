@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import traceback
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -24,8 +25,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    rows = [_repeat(each) for each in find_rows() if not options.only or options.only in each.name]
-    return {"stumbles": len(rows), "failing": sum(not row["works"] for row in rows), "rows": rows}
+    return repeat_rows(row for row in find_rows() if not options.only or options.only in row.name)
+
+
+def repeat_rows(rows: Iterable[Stumble]) -> dict[str, object]:
+    """Run the checks of rows, and return the figures."""
+    results = [_repeat(row) for row in rows]
+    return {"stumbles": len(results), "failing": sum(not row["works"] for row in results), "rows": results}
 
 
 def find_rows() -> list[Stumble]:
