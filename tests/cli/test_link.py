@@ -249,7 +249,7 @@ def test_link_formats_store_all_evidence(with_pipeline: Path) -> None:
     onym("link", "notes", "good.txt", "--pipeline", "p", "--format", "jsonl", "-o", "out.jsonl", cwd=with_pipeline)
     found, annotated = map(json.loads, (with_pipeline / "out.jsonl").read_text().splitlines())
     assert found["schema"] == annotated["schema"] == "linked-document/2"
-    fever = {"concept_id": "mesh:D005334", "name": "fever", "score": 1.0}
+    fever = {"concept_id": "mesh:D005334", "name": "Fever", "score": 1.0}
     assert found["links"][0] == {"candidates": [fever], "detection_score": 1.0}
     assert annotated["links"] == [{"candidates": [fever]}]
     onym("link", "notes", "--pipeline", "p", "-o", "p.jsonl", cwd=with_pipeline)

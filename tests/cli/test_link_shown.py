@@ -65,14 +65,21 @@ def test_missing_file_is_not_taken_as_text(folder: Path) -> None:
 
 def test_terminal_shows_a_table(folder: Path) -> None:
     shown = on_a_terminal(folder, TEXT)
-    assert shown[0].split() == ["mention", "concept", "id", "preferred", "name", "matched", "name", "score"]
-    assert shown[2].split() == ["pyrexia", "MESH:D005334", "Fever", "pyrexia", "1.00"]
-    assert on_a_terminal(folder, "Nothing at all.")[0] == "no mentions found"
+    assert shown[0].split() == ["text", "id", "preferred", "name", "score"]
+    assert shown[2].split() == ["pyrexia", "MESH:D005334", "Fever", "1.00"]
 
 
-def on_a_terminal(folder: Path, text: str) -> list[str]:
+def test_unlinked_rows_and_candidates_are_listed_on_request(folder: Path) -> None:
+    (folder / "mi.pubtator").write_text("1|t|MI and xyz\n1|a|\n1\t0\t2\tMI\tDisease\t-\n1\t7\t10\txyz\tDisease\t-\n")
+    assert [line.split()[0] for line in on_a_terminal(folder, "mi.pubtator") if line] == ["text", "MI"]
+    shown = [line.split() for line in on_a_terminal(folder, "mi.pubtator", "--all") if line]
+    assert [row[0] for row in shown[1:]] == ["MI", "MESH:D009203", "Infarction", "xyz"]
+    assert shown[-1][-1] == "no-candidate"
+
+
+def on_a_terminal(folder: Path, *words: str) -> list[str]:
     main, other = pty.openpty()
-    command = [sys.executable, "-m", "onym", "link", text, "--pipeline", "p"]
+    command = [sys.executable, "-m", "onym", "link", *words, "--pipeline", "p"]
     environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
     with subprocess.Popen(command, stdout=other, stderr=subprocess.PIPE, cwd=folder, env=environment) as process:
         _, errors = process.communicate(timeout=120)

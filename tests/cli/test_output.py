@@ -163,7 +163,7 @@ def test_stdout_contains_only_the_complete_output(tmp_path: Path, tiny_kb: Path)
     (tmp_path / "a.pubtator").write_text("1|t|High fever\n1|a|\n1\t5\t10\tfever\tDisease\tD005334\n")
     (tmp_path / "a.csv").write_text("term\nfever\n")
     for words, end in (
-        (f"link a.pubtator --kb {tiny_kb}", ".jsonl"),
+        (f"link a.pubtator --kb {tiny_kb}", ".tsv"),
         (f"link a.pubtator --kb {tiny_kb} --format jsonl", ".jsonl"),
         (f"map a.csv --column term --linker exact --kb {tiny_kb}", ".tsv"),
         (f"kb export {tiny_kb}", ".jsonl"),

@@ -104,7 +104,7 @@ def test_each_answer_is_a_name_of_the_knowledge_base(tmp_path: Path, kb: Knowled
         assert scores == sorted(scores, reverse=True)
         assert scores[0] < 0
         for candidate in candidates:
-            assert candidate.name in kb[candidate.concept_id].names
+            assert candidate.name in [term.form for term in kb[candidate.concept_id].terms]
 
 
 @pytest.mark.parametrize("template", [GENBIOEL, GENRE], ids=lambda template: template.name)

@@ -40,7 +40,7 @@ def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -
     (linked,) = linker.link([doc])
     fever, heart, nothing = linked.links
     assert (fever.concept_id, heart.concept_id) == ("mesh:D005334", "mesh:D009203")
-    assert (fever.stage, round(fever.candidates[0].score, 3), fever.candidates[0].name) == ("rerank", 0.731, "fever")
+    assert (fever.stage, round(fever.candidates[0].score, 3), fever.candidates[0].name) == ("rerank", 0.731, "Fever")
     assert fever.confidence == pytest.approx(0.2 + 0.6 * fever.candidates[0].score)
     assert (nothing.nil_reason, nothing.stage, nothing.confidence) == ("no-candidate", None, None)
 

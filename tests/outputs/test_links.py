@@ -54,7 +54,7 @@ def test_a_corpus_format_has_the_best_concept(linker: ExactLinker, tmp_path: Pat
         ("links.xlsx", "table"),
         ("links.jsonl", "predictions"),
         ("links", "predictions"),
-        ("-", "predictions"),
+        ("-", "table"),
         ("links.html", "html"),
         ("links.biocxml", "bioc_xml"),
         ("links.spacy", "docbin"),

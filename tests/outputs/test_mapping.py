@@ -31,7 +31,7 @@ def test_extension_selects_the_format(terms: Path, tiny_kb: Path, tmp_path: Path
     counts = map_table(terms, "term", linker, tmp_path / "a.tsv", progress=lambda *step: steps.append(step))
     assert counts == {"rows": 4, "empty": 1, "mapped": 2, "tied": 1, "unmapped": 1}
     assert steps == [("mapping", 1), ("mapping", 2), ("mapping", 3), ("mapping", 4)]
-    assert (tmp_path / "a.tsv").read_text().splitlines()[1].startswith("fever\tMESH:D005334\tFever\tfever\t1.0\t\t0")
+    assert (tmp_path / "a.tsv").read_text().splitlines()[1].startswith("fever\tMESH:D005334\tFever\tFever\t1.0\t\t0")
     map_table(terms, "term", linker, tmp_path / "a.sssom.tsv")
     assert (tmp_path / "a.sssom.tsv").read_text().startswith("#mapping_set_id")
 

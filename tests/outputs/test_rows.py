@@ -12,7 +12,7 @@ from onym.errors import ConfigError
 from onym.outputs.rows import WRITERS, read_rows, require_rows, write_plain_csv, write_rows
 
 COLUMNS: dict[str, type] = {"text": str, "count": int, "score": float}
-ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 1e-9], ["a\nb\t,", 3, -1.0]]
+ROWS: list[list[Any]] = [["=1+1", 1, 0.5], [None, None, None], ["'quoted", 2, 0.0001], ["a\nb\t,", 3, -1.0]]
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -46,3 +46,12 @@ def test_database_csv_does_not_escape_text() -> None:
     assert file.getvalue() == b'text,end\n=1,\n"\'a\r",2\n"""b""\n",3\n'
     write_plain_csv([("c", 4)], {"text": str, "end": int}, file, header=False)
     assert file.getvalue().endswith(b"\nc,4\n")
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_tables_for_people_have_four_decimals(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"rows{ending}"
+    with path.open("wb") as file:
+        write_rows([["a", 1, 0.123456]], COLUMNS, path, file)
+    expected = 0.123456 if ending in (".jsonl", ".parquet") else 0.1235
+    assert read_rows(path, COLUMNS)["score"].to_list() == [expected]

@@ -33,7 +33,8 @@ def write_table(path: Path, *documents: LinkedDocument, text: bool = True) -> Pa
 @given(text=TEXTS, name=TEXTS, score=st.floats(allow_nan=False, allow_infinity=False))
 def test_round_trip(tmp_path: Path, ending: str, text: str, name: str, score: float) -> None:
     path = write_table(tmp_path / f"t{ending}", make_linked(text, name, score), make_linked("fever"))
-    rows = [row for each in (make_linked(text, name, score), make_linked("fever")) for row in each.rows()]
+    shown = score if ending in (".jsonl", ".parquet") else round(score, 4)
+    rows = [row for each in (make_linked(text, name, shown), make_linked("fever")) for row in each.rows()]
     assert read_flat(path).to_dicts() == rows
 
 

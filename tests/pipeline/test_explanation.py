@@ -34,14 +34,14 @@ def test_lines_for_exact_name_abbreviation_and_unlinked_mention(kb: KnowledgeBas
     text = "Heart attack (HA); xyz"
     assert explain_lines(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
         "concept: MESH:D009203 Myocardial Infarction",
-        "matched name: 'heart attack' (exact, tiny)",
+        "matched name: 'Heart attack' (exact, tiny)",
         "score 1.000",
-        "because the text is the name 'heart attack'",
+        "because the text is the name 'Heart attack'",
         "'HA' stands for 'Heart attack' in this document",
         "concept: MESH:D009203 Myocardial Infarction",
-        "matched name: 'heart attack' (exact, tiny)",
+        "matched name: 'Heart attack' (exact, tiny)",
         "score 1.000",
-        "because the text is the name 'heart attack'",
+        "because the text is the name 'Heart attack'",
         "not linked: no name of the knowledge base matches",
     ]
 
@@ -89,7 +89,7 @@ def test_lines_show_mapped_headings(tmp_path: Path) -> None:
 
 def test_similar_names_are_reasons(kb: KnowledgeBase) -> None:
     (found,) = Pipeline(TfidfLinker(kb)).explain(Document("1", "hart attack", (Mention(0, 11, "hart attack"),)))
-    assert (found.evidence.reasons[0].kind, found.evidence.reasons[0].text) == ("similar-name", "heart attack")
+    assert (found.evidence.reasons[0].kind, found.evidence.reasons[0].text) == ("similar-name", "Heart attack")
     assert all(0 < each.value < 1 for each in found.evidence.reasons)
 
 
@@ -133,7 +133,7 @@ def test_explain_writes_html_page(tmp_path: Path) -> None:
     done = onym("explain", "A case of Reiter syndrome.", "-o", "page.html", cwd=tmp_path)
     assert done.stdout == "documents\t1\npage\tpage.html\n"
     (title,) = read((tmp_path / "page.html").read_text("utf-8")).titles
-    assert "because the text is the name 'reiter syndrome'" in (title or "")
+    assert "because the text is the name 'Reiter Syndrome'" in (title or "")
     assert "exists" in onym("explain", "fever", "-o", "page.html", cwd=tmp_path, status=2).stderr
     assert "config-invalid" in onym("explain", "fever", "-o", "b.html", "--json", cwd=tmp_path, status=2).stderr
 
@@ -141,11 +141,11 @@ def test_explain_writes_html_page(tmp_path: Path) -> None:
 def test_explain_command(tmp_path: Path) -> None:
     done = onym("explain", "A case of Reiter syndrome.", cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "1:10-25  Reiter syndrome"
-    assert "  because the text is the name 'reiter syndrome'" in done.stdout
+    assert "  because the text is the name 'Reiter Syndrome'" in done.stdout
     linked, rejected = map(
         json.loads, onym("explain", "A case of Reiter syndrome.", "--json", cwd=tmp_path).stdout.splitlines()
     )
-    assert linked["matched_name"] == "reiter syndrome"
+    assert linked["matched_name"] == "Reiter Syndrome"
     assert {name: rejected[name] for name in ("document", "start", "end", "text", "rejected")} == {
         "document": "1",
         "start": 17,

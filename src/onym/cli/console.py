@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -102,14 +102,15 @@ def write_lines(rows: Sequence[tuple[str, ...]], *, to_stderr: bool = False) -> 
         console.print(table)
 
 
-def write_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table with a header and control characters escaped."""
+def write_table(header: Sequence[str], rows: Sequence[Sequence[str]], unwrapped: Collection[str] = ()) -> None:
+    """Print a table in the width of the terminal, with control characters escaped. The columns `unwrapped` keep their width."""
     from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=None, show_header=bool(header), pad_edge=False, header_style="bold")
-    for name in header or [""]:
-        table.add_column(name, overflow="fold")
+    for at, name in enumerate(header or [""]):
+        width = max(map(len, [name, *(row[at] for row in rows)])) if name in unwrapped else None
+        table.add_column(name, overflow="fold", min_width=width)
     for row in rows:
         table.add_row(*(escape(printable(cell)) for cell in row))
     write_tables([table])

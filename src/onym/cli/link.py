@@ -30,6 +30,7 @@ from onym.cli.inputs import (
     use_default,
 )
 from onym.cli.options import (
+    ALL,
     ASSERTION,
     CODE_SYSTEM,
     CONCEPTS,
@@ -123,6 +124,7 @@ def link(
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
     force: Annotated[bool, FORCE] = False,
+    is_all: Annotated[bool, ALL] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Link mentions in text to concepts. Exit status 5 if files, documents or mentions could not be read or linked.
@@ -147,7 +149,7 @@ def link(
     require_choice(kb, pipeline, has_own=has_own)
     require_pipeline(kb, precision, coverage, corrections)
     format = format or format_of(output)  # noqa: A001
-    shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text)
+    shown = Shown.of(is_shown=output is None and format == TABLE, json=json, text=not no_text, is_all=is_all)
     output = output or STDOUT
     options = _options(format, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     if shown is None:
@@ -203,9 +205,11 @@ def link(
                 log=log,
                 sink=shown,
             )
-    if shown:
+    if shown and not json:
         shown.print()
-    _report(counts, reading.files, output, format, json=json, annotated=kb is not None)
+        report_files(reading.files)
+    else:
+        _report(counts, reading.files, output, format, json=json, annotated=kb is not None)
     report_log(log)
     if kb is None and drift.warning:
         tell(drift.warning)

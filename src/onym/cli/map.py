@@ -12,6 +12,7 @@ from onym.cli.console import JSON, progress, progress_callback, write_json, writ
 from onym.cli.help import EXPORT
 from onym.cli.inputs import correct, filter_of, require_choice, require_pipeline, use_default
 from onym.cli.options import (
+    ALL,
     CODE_SYSTEM,
     CONCEPTS,
     CORRECTIONS,
@@ -27,7 +28,6 @@ from onym.cli.options import (
     PRECISION,
     PREFER,
     SOME_PIPELINE_OPTIONS,
-    TOP_K,
     VERIFY,
     command_with,
     split_commas,
@@ -64,7 +64,10 @@ def map_(
     linker: Annotated[str, LINKER] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
     prefer: Annotated[str, PREFER] = "",
-    top_k: Annotated[int | None, TOP_K] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(min=1, max=1000, help="Maximum number of candidates per term. SSSOM: by default the answer alone."),
+    ] = None,
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     corrections: Annotated[Path | None, CORRECTIONS] = None,
@@ -90,6 +93,7 @@ def map_(
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, FORCE] = False,
+    is_all: Annotated[bool, ALL] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Map a column of terms to concepts, and add the best candidates to each row.
@@ -115,7 +119,7 @@ def map_(
     from onym.store.output import STDOUT
 
     of_linker, wanted = context.obj["linker"], filter_of(context, concepts)
-    require_choice(kb, pipeline, has_own=bool(linker or top_k or of_linker))
+    require_choice(kb, pipeline, has_own=bool(linker or of_linker))
     require_pipeline(kb, precision, coverage, corrections)
     options = ExportOptions.of(
         code_system or (),
@@ -124,7 +128,7 @@ def map_(
         source_system=source_system,
         fhir_version=fhir_version,
     )
-    shown = Shown.of(is_shown=output is None, json=json)
+    shown = Shown.of(is_shown=output is None, json=json, is_all=is_all)
     output = output or STDOUT
     check_terms(output, options)
     rows = count_rows(file, column) if shown else require_mapping(file, column, output, force=force, options=options)
@@ -143,23 +147,23 @@ def map_(
         progress_callback(bar)("mapping", 0)
         if shown:
             counts = new_counts()
-            mappings = count_mappings(map_terms(table, named, top_k=top_k or 5, only=only), counts, progress_callback(bar))
+            mappings = count_mappings(map_terms(table, named, top_k=top_k, only=only), counts, progress_callback(bar))
             shown.mappings(mappings, table.columns, named.kb, id_style)
         else:
             counts = write_mappings(
                 table,
                 named,
                 output,
-                top_k=top_k or 5,
+                top_k=top_k,
                 only=only,
                 style=id_style,
                 force=force,
                 options=options,
                 progress=progress_callback(bar),
             )
-    if shown:
-        shown.print()
     if json:
         write_json({**counts, "output": str(output)}, to_stderr=output == STDOUT)
+    elif shown:
+        shown.print()
     else:
         write_lines([(what, f"{number:,}") for what, number in counts.items()], to_stderr=output == STDOUT)

@@ -28,6 +28,9 @@ LINKER = typer.Option(
 )
 KB = typer.Option("--kb", help="Knowledge base.")
 CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")
+ALL = typer.Option(
+    "--all", rich_help_panel=MORE, help="On a terminal, also list what is not linked, all candidates, ties and matched names."
+)
 TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PIPELINE = typer.Option(help="Pipeline; by default the best installed one, at first the built-in starter.")
 PRECISION = typer.Option(

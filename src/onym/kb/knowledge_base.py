@@ -337,15 +337,15 @@ class KnowledgeBase:
         return found
 
     def match_of(self, row: int, name: int) -> tuple[str, str, str, str]:
-        """Return the id of a concept, a name of it, its preferred name and its semantic group.
+        """Return the id of a concept, a name of it and its preferred name as written in their sources, and its semantic group.
 
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> kb.match_of(kb.concept_ids.find("mesh:D009203"), kb.find("mi"))
-        ('mesh:D009203', 'mi', 'Myocardial Infarction', 'Disease')
+        ('mesh:D009203', 'MI', 'Myocardial Infarction', 'Disease')
         """
         found = self._matches.get((row, name))
         if found is None:
-            found = self.concept_ids[row], self.names[name], *self.label_of(row)
+            found = self.concept_ids[row], self.form_of(row, name), *self.label_of(row)
             if len(self._matches) < _MAX_LABELS:
                 self._matches[row, name] = found
         return found

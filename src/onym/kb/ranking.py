@@ -244,8 +244,8 @@ def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
 
 
 def _candidate(kb: KnowledgeBase, concept: int, name: int, score: float) -> Candidate:
-    concept_id, text, preferred_name, group = kb.match_of(concept, name)
-    return Candidate(concept_id, text, score, preferred_name, group)
+    concept_id, form, preferred_name, group = kb.match_of(concept, name)
+    return Candidate(concept_id, form, score, preferred_name, group)
 
 
 def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ranked:

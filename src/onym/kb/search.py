@@ -47,7 +47,7 @@ def search(kb: KnowledgeBase, text: str, limit: int = 10) -> list[Hit]:
     hits: dict[int, Hit] = {}
     for row, match in _names(kb, normal_name(text), limit):
         for concept in kb.name_concepts[row]:
-            hit = Hit(kb.concept_ids[int(concept)], kb.preferred_form(int(concept)), kb.names[row], match)
+            hit = Hit(kb.concept_ids[int(concept)], kb.preferred_form(int(concept)), kb.form_of(int(concept), row), match)
             hits.setdefault(int(concept), hit)
         if len(hits) >= limit:
             break

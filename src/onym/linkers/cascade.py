@@ -209,7 +209,7 @@ class CascadeLinker(Cacheable):
         found: dict[int, None] = {}
         for candidate in candidates:
             own = self.kb.names_of(self.kb.concept_ids.find(candidate.concept_id)).tolist()
-            found |= dict.fromkeys(list(dict.fromkeys((self.kb.names.find(candidate.name), *own)))[: self._config.names])
+            found |= dict.fromkeys(list(dict.fromkeys((self.kb.find(candidate.name), *own)))[: self._config.names])
         return list(found)
 
 

@@ -201,13 +201,17 @@ class OutputContext:
 
 @dataclass(frozen=True)
 class TermContext:
-    """Settings for a writer of mapped terms: output path, columns of the table, linker, and counts to update."""
+    """Settings for a writer of mapped terms: output path, columns of the table, linker, and counts to update.
+
+    `top_k` is the number of candidates per term that the user asked for; None if the user did not ask.
+    """
 
     path: Path
     columns: Sequence[str]
     linker: AnswerSource
     counts: Counter[str]
     style: IdStyle = "obo"
+    top_k: int | None = None
     options: ExportOptions = NO_OPTIONS
 
     @property

@@ -29,7 +29,7 @@ from onym.outputs.base import (
     write_output,
 )
 from onym.registry import OUTPUTS
-from onym.store.output import require_file
+from onym.store.output import STDOUT, require_file
 from onym.types import Document, LinkedDocument, Problem
 
 Sink = Callable[[Iterable[LinkedDocument]], None]
@@ -122,17 +122,17 @@ def write_links(
 
 
 def format_of(path: Path | None) -> str:
-    """Return the output format or corpus format for the extension of a file; `table` if the path is None (terminal).
+    """Return the output format or corpus format for the extension of a file; `table` for the terminal (None) and stdout.
 
-    The format of standard output and of names without an extension is `predictions`. Unknown extensions raise ConfigError.
+    The format of names without an extension is `predictions`. Unknown extensions raise ConfigError.
 
     >>> [format_of(path) for path in (None, Path("links.csv"), Path("links.jsonl"), Path("linked.pubtator"), Path("-"))]
-    ['table', 'table', 'predictions', 'pubtator', 'predictions']
+    ['table', 'table', 'predictions', 'pubtator', 'table']
     >>> format_of(Path("links.json"))
     Traceback (most recent call last):
     onym.errors.ConfigError: [config-invalid] no format writes files with the extension .json...
     """
-    if path is None:
+    if path is None or path == STDOUT:
         return TABLE
     if found := format_of_path(path, prefer=PREDICTIONS):
         return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, sil
 
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
 """Columns of the result for a term."""
+_TOP_K = 5  # default number of candidates of a linker without a pipeline
 _NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
 
 
@@ -67,11 +69,12 @@ def _text(value: Any) -> str:
 
 
 def map_terms(
-    table: TermTable, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+    table: TermTable, linker: Linker | Pipeline, *, top_k: int | None = None, only: ConceptMask | None = None
 ) -> Iterator[TermMapping]:
-    """Yield each row with the candidates of its term; an empty cell has no candidates.
+    """Yield each row with at most `top_k` candidates of its term; an empty cell has no candidates.
 
-    Concepts outside of `only` are ignored. `top_k` and `only` do not apply to a pipeline, which has its own options.
+    A linker gives 5 candidates by default, a pipeline as many as its options say. Concepts outside of `only` are ignored;
+    `only` does not apply to a pipeline, which has a filter of its own.
     """
     rows: deque[tuple[Any, ...]] = deque()
 
@@ -80,12 +83,13 @@ def map_terms(
             rows.append(values)
             yield cell_text(values[table.column])
 
-    for linked in link_terms(terms(), linker, top_k=top_k, only=only):
-        yield TermMapping.of(rows.popleft(), linked)
+    for linked in link_terms(terms(), linker, top_k=top_k or _TOP_K, only=only):
+        mapping = TermMapping.of(rows.popleft(), linked)
+        yield replace(mapping, candidates=mapping.candidates[:top_k])
 
 
 def link_terms(
-    terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+    terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = _TOP_K, only: ConceptMask | None = None
 ) -> Iterator[LinkedDocument]:
     """Yield each term as a linked document with one mention, or without mentions if the term is empty. Problems are raised.
 
@@ -102,7 +106,7 @@ def link_terms(
 
 
 def map_to_rows(
-    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
+    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = _TOP_K, only: ConceptMask | None = None
 ) -> list[Row]:
     """Return a row of `MAPPED_COLUMNS` for each term; all values are None for a missing term."""
     for number, term in enumerate(terms, 1):
@@ -124,7 +128,7 @@ def map_table(
     linker: Linker | Pipeline,
     output: Path,
     *,
-    top_k: int = 5,
+    top_k: int | None = None,
     only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
@@ -144,7 +148,7 @@ def write_mappings(
     linker: Linker | Pipeline,
     output: Path,
     *,
-    top_k: int = 5,
+    top_k: int | None = None,
     only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
@@ -155,7 +159,7 @@ def write_mappings(
     counts = new_counts()
     mappings = count_mappings(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
     source = linker.linker if isinstance(linker, Pipeline) else linker
-    write_term_output(mappings, TermContext(output, table.columns, source, counts, style, options), force=force)
+    write_term_output(mappings, TermContext(output, table.columns, source, counts, style, top_k, options), force=force)
     return counts
 
 

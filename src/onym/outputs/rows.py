@@ -7,6 +7,8 @@
 
 In .tsv and .csv, text that starts like a formula (= + - @) or with an apostrophe is prefixed with an apostrophe, so that
 spreadsheets do not evaluate it. `read_rows` removes the prefix. In .xlsx such cells are stored as text.
+
+.tsv, .csv and .xlsx are for people: the numbers of float columns have at most four decimals there.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ Columns: TypeAlias = Mapping[str, type]
 Values: TypeAlias = Sequence[Any]
 _GUARD = "'"
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", _GUARD)
+_DIGITS = 4  # maximum number of decimals in tables for people
 _ROWS = 10_000  # maximum rows per Parquet row group
 _SEPARATORS = {".tsv": "\t", ".csv": ","}
 
@@ -110,7 +113,17 @@ def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *,
 def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, separator: str) -> None:
     writer = csv.writer(_LineFeeds(file), delimiter=separator)
     writer.writerow(columns)
-    writer.writerows([_guard_formula(value) for value in row] for row in rows)
+    writer.writerows([_guard_formula(value) for value in row] for row in _round(rows, columns))
+
+
+def _round(rows: Iterable[Values], columns: Columns) -> Iterator[list[Any]]:
+    """Yield rows with the values of float columns rounded; the columns of a user's own table have the type `str`."""
+    at = [number for number, kind in enumerate(columns.values()) if kind is float]
+    for row in rows:
+        values = list(row)
+        for number in at:
+            values[number] = None if row[number] is None else round(row[number], _DIGITS)
+        yield values
 
 
 class _LineFeeds:
@@ -159,6 +172,6 @@ WRITERS: dict[str, Callable[[Iterable[Values], Columns, BinaryIO], None]] = {
     ".csv": lambda rows, columns, file: _write_separated(rows, columns, file, ","),
     ".jsonl": _write_lines,
     ".parquet": _write_parquet,
-    ".xlsx": lambda rows, columns, file: write_xlsx(rows, list(columns), file),
+    ".xlsx": lambda rows, columns, file: write_xlsx(_round(rows, columns), list(columns), file),
 }
 """Table writers by file extension."""

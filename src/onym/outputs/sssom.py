@@ -1,4 +1,7 @@
-"""SSSOM export (Simple Standard for Sharing Ontological Mappings): one row per candidate of each mapped term."""
+"""SSSOM export (Simple Standard for Sharing Ontological Mappings): one row per mapped term, the answer.
+
+With `top_k`, there is a row for each of the best candidates.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,13 @@ _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
-    """Write one row per candidate; terms without candidates have no row."""
+    """Write the answer of each term, or with `context.top_k` its best candidates; other terms have no row."""
     linker = context.linker
-    rows = [_row(mapping, candidate, linker) for mapping in mappings for candidate in mapping.candidates]
+    rows = [
+        _row(mapping, candidate, linker)
+        for mapping in mappings
+        for candidate in (mapping.candidates[: context.top_k] if context.top_k else filter(None, [mapping.answer]))
+    ]
     content = json.dumps([linker.config, linker.kb.digest, rows])
     facts = [f'object_source_version: "{linker.kb.digest}"', f'comment: "linker {linker.config["linker"]}"']
     write_sssom(file, COLUMNS, rows, content, facts)
@@ -75,7 +82,7 @@ def _head(content: str, facts: Iterable[str], prefixes: Iterable[str]) -> Iterab
 
 
 def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:
-    is_name = candidate.name == normal_name(mapping.term)
+    is_name = normal_name(candidate.name) == normal_name(mapping.term)
     return (
         mapping.term,
         "rdfs literal",
@@ -92,4 +99,4 @@ def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tu
 
 
 def _is_preferred(candidate: Candidate, kb: KnowledgeBase) -> bool:
-    return normal_name(display_name(candidate, kb)) == candidate.name
+    return normal_name(display_name(candidate, kb)) == normal_name(candidate.name)

@@ -13,7 +13,8 @@ from onym.kb import KnowledgeBase
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, refuse_options
 from onym.outputs.rows import WRITERS, read_rows, require_rows, write_rows
 from onym.outputs.terms import TermMapping, display_name
-from onym.types import COLUMNS, IdStyle, LinkedDocument, kinds_of, style_id
+from onym.text.normal import normal_name
+from onym.types import COLUMNS, Candidate, IdStyle, LinkedDocument, kinds_of, style_id
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,7 +62,7 @@ TERM_COLUMNS: dict[str, type] = {
     "candidates": str,
 }
 """Columns that are appended to those of the table."""
-_DIGITS = 4  # number of decimals of scores and confidences
+_LEAST = 0.01  # candidates that a reranker gives a lower probability are not shown
 
 
 def check_terms(path: Path, options: ExportOptions) -> None:
@@ -106,9 +107,22 @@ def values_of(mapping: TermMapping, kb: KnowledgeBase, style: IdStyle = "obo") -
     best = mapping.answer
     answer: list[Any] = [None] * 4
     if best:
-        answer = [style_id(best.concept_id, style), display_name(best, kb), best.name, round(best.score, _DIGITS)]
-    confidence = None if mapping.confidence is None else round(mapping.confidence, _DIGITS)
+        answer = [style_id(best.concept_id, style), display_name(best, kb), best.name, best.score]
     shown = "; ".join(
-        f"{style_id(each.concept_id, style)} {display_name(each, kb)} ({each.score:.3f})" for each in mapping.candidates
+        f"{style_id(candidate.concept_id, style)} {display_name(candidate, kb)} ({candidate.score:.3f})"
+        for candidate in likely_candidates(mapping.candidates, mapping.stage)
     )
-    return [*answer, confidence, mapping.tied if mapping.candidates else None, mapping.nil_reason, shown or None]
+    return [*answer, mapping.confidence, mapping.tied if mapping.candidates else None, mapping.nil_reason, shown or None]
+
+
+def likely_candidates(candidates: Sequence[Candidate], stage: str | None) -> list[Candidate]:
+    """Return the candidates without those to which a reranker gives almost no probability and another matched name.
+
+    >>> candidates = (Candidate("hp:0001945", "Fever", 0.97), Candidate("hp:0001954", "Recurrent fever", 0.001))
+    >>> [candidate.concept_id for candidate in likely_candidates(candidates, "rerank")]
+    ['hp:0001945']
+    """
+    if stage != "rerank":
+        return list(candidates)
+    matched = {normal_name(candidate.name) for candidate in candidates[:1]}
+    return [each for each in candidates if each.score >= _LEAST or normal_name(each.name) in matched]

@@ -16,8 +16,8 @@ from onym.types import Candidate, Document, LinkedDocument, Mention, NilReason
 class TermMapping:
     """A row of a table, the term in the row, and the candidate concepts of the term, best first.
 
-    `cells` are the row as text, `values` its original values (spreadsheets also have numbers and dates). `tied`, `confidence`
-    and `nil_reason` are as in `onym.Link`.
+    `cells` are the row as text, `values` its original values (spreadsheets also have numbers and dates). `tied`, `confidence`,
+    `nil_reason` and `stage` are as in `onym.Link`.
     """
 
     cells: tuple[str, ...]
@@ -26,6 +26,7 @@ class TermMapping:
     tied: int = 0
     confidence: float | None = None
     nil_reason: NilReason | None = None
+    stage: str | None = None
     values: tuple[Any, ...] = field(default=(), compare=False)
 
     @property
@@ -41,7 +42,7 @@ class TermMapping:
     @property
     def is_exact(self) -> bool:
         """True if the normalised term is a name of the best concept, and no other concept has the same score."""
-        return self.answer is not None and not self.is_tied and self.answer.name == normal_name(self.term)
+        return self.answer is not None and not self.is_tied and normal_name(self.answer.name) == normal_name(self.term)
 
     @classmethod
     def of(cls, values: tuple[Any, ...], linked: LinkedDocument) -> TermMapping:
@@ -50,7 +51,7 @@ class TermMapping:
         if not linked.links:
             return cls(cells, term, (), values=values)
         link = linked.links[0]
-        return cls(cells, term, link.candidates, link.tied, link.confidence, link.nil_reason, values)
+        return cls(cells, term, link.candidates, link.tied, link.confidence, link.nil_reason, link.stage, values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,7 +268,7 @@ def _provenance(kb: KnowledgeBase, link: Link) -> tuple[str | None, tuple[str, .
     """Return the kind and the sources of the matched name in the knowledge base."""
     if not link.candidates:
         return None, ()
-    concept, name = kb.concept_ids.find(link.candidates[0].concept_id), kb.names.find(link.candidates[0].name)
+    concept, name = kb.concept_ids.find(link.candidates[0].concept_id), kb.find(link.candidates[0].name)
     if concept < 0 or name < 0 or name not in kb.names_of(concept):
         return None, ()
     kind, source = kb.kind_and_source(concept, name)

@@ -313,7 +313,7 @@ class Pipeline:
         >>> [explanation] = pipeline.explain(Document("1", "Pyrexia", (Mention(0, 7, "Pyrexia"),)))
         >>> print("\\n".join(explanation.lines()[:3]))
         concept: MESH:D005334 Fever
-        matched name: 'pyrexia' (exact, tiny)
+        matched name: 'Pyrexia' (exact, tiny)
         score 1.000
         """
         from onym.pipeline.explanation import explain_linked

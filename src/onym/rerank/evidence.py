@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
 from onym.rerank.memory import queries
+from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
 from onym.types import Document, Link
 
@@ -84,7 +85,7 @@ def evidence_of(linker: object, doc: Document, links: Sequence[Link]) -> list[Ev
     >>> doc = Document("1", "Pyrexia", (Mention(0, 7, "Pyrexia"),))
     >>> [linked] = linker.link([doc])
     >>> evidence_of(linker, doc, linked.links)[0].reasons
-    (Reason(kind='same-name', text='pyrexia', value=1.0),)
+    (Reason(kind='same-name', text='Pyrexia', value=1.0),)
     """
     if isinstance(linker, GivesEvidence):
         return linker.evidence(doc, links)
@@ -95,7 +96,7 @@ def _by_name(query: str, link: Link) -> Evidence:
     if not link.candidates:
         return Evidence()
     best = link.candidates[0]
-    return Evidence((Reason("same-name" if best.name == query else "model-name", best.name, best.score),))
+    return Evidence((Reason("same-name" if normal_name(best.name) == query else "model-name", best.name, best.score),))
 
 
 def name_reasons(kb: KnowledgeBase, similarity: NameSimilarity, query: str, link: Link) -> tuple[Reason, ...]:
@@ -106,11 +107,15 @@ def name_reasons(kb: KnowledgeBase, similarity: NameSimilarity, query: str, link
     names = np.unique(np.asarray(kb.names_of(concept)).astype(np.int64))
     scores = similarity.between([query], np.zeros(len(names), dtype=np.int64), names)
     order = np.lexsort((names, -scores))
-    found = [(kb.names[int(names[at])], float(scores[at])) for at in order.tolist()]
-    first = next((each for each in found if each[0] == query), found[0])
-    kind: ReasonKind = "same-name" if first[0] == query else "similar-name"
-    others = [each for each in found if each != first and each[1] > 0]
-    return (Reason(kind, *first), *(Reason("other-name", *each) for each in others[:1]))
+    same = next((at for at in order.tolist() if kb.names[int(names[at])] == query), None)
+    first = int(order[0]) if same is None else same
+    others = [at for at in order.tolist() if at != first and scores[at] > 0]
+
+    def reason(kind: ReasonKind, at: int) -> Reason:
+        return Reason(kind, kb.form_of(concept, int(names[at])), float(scores[at]))
+
+    kind: ReasonKind = "similar-name" if same is None else "same-name"
+    return (reason(kind, first), *(reason("other-name", at) for at in others[:1]))
 
 
 def effects_of(

@@ -60,3 +60,67 @@ def the_same_command_replaces_its_own_problem_file(scene: Scene) -> str:
         assert len((scene.folder / "problems.jsonl").read_text().splitlines()) == 1
         (scene.folder / "links.tsv").unlink()
     return "a problem file of an earlier run is replaced"
+
+
+@stumble("onym link TEXT, on a terminal")
+def a_terminal_shows_what_a_person_reads(scene: Scene) -> str:
+    shown = scene.terminal("link", "She has Crohn's disease. XYZ disease.").splitlines()
+    assert shown[1].split() == ["text", "id", "preferred", "name", "confidence"], shown
+    assert shown[2].split()[2:6] == ["MESH:D003424", "Crohn", "Disease", shown[2].split()[5]]
+    assert len(shown[2].split()[5]) == len("0.95")
+    assert shown[-1] == "1 linked, 1 not linked (--all lists them)"
+    everything = scene.terminal("link", "She has Crohn's disease. XYZ disease.", "--all")
+    assert "below-th" in everything
+    return shown[2]
+
+
+@stumble("onym link TEXT: crohn s disease")
+def matched_names_are_written_as_in_the_vocabulary(scene: Scene) -> str:
+    text = "Crohn's disease and Lou Gehrig's disease"
+    for words in (
+        ("link", text),
+        ("link", text, "--json"),
+        ("explain", text),
+        ("kb", "search", "starter", "lou gehrig's disease"),
+    ):
+        done = scene.onym(*words)
+        assert "Lou Gehrig's Disease" in done.stdout, done
+        assert "matched name: 'crohn s" not in done.stdout
+    scene.onym("explain", text, "-o", "page.html")
+    assert "lou gehrig s disease" not in (scene.folder / "page.html").read_text()
+    return "Lou Gehrig's Disease, in tables, JSON, explanations, searches and pages"
+
+
+@stumble("onym link TEXT -o -")
+def dash_writes_the_table_of_a_pipe(scene: Scene) -> str:
+    piped, dashed = scene.onym("link", "I have asthma"), scene.onym("link", "I have asthma", "-o", "-")
+    assert dashed.stdout == piped.stdout
+    assert dashed.stdout.startswith("document\tstart\tend\ttext\t")
+    return "-o - is the TSV with all columns"
+
+
+@stumble("onym map terms.csv --column term -o mapped.tsv: 0.9921854701870346, ten candidates of .0001")
+def tables_have_four_digits_and_likely_candidates(scene: Scene) -> str:
+    (scene.folder / "terms.csv").write_text("term\nfever\nasthma\n")
+    scene.onym("map", "terms.csv", "--column", "term", "-o", "mapped.tsv")
+    header, *rows = [line.split("\t") for line in (scene.folder / "mapped.tsv").read_text().splitlines()]
+    for row in (dict(zip(header, cells, strict=True)) for cells in rows):
+        assert len(row["score"]) <= len("0.1234"), row
+        assert row["candidates"].count(";") == 0, row
+    linked = scene.onym("link", "I have asthma").stdout.splitlines()[1].split("\t")
+    assert all(len(cell.partition(".")[2]) <= 4 for cell in linked), linked
+    return rows[0][-1]
+
+
+@stumble("onym map terms.csv --column term -o mapped.sssom.tsv: 447 mappings for 60 terms")
+def sssom_has_one_mapping_a_term(scene: Scene) -> str:
+    (scene.folder / "terms.csv").write_text("term\nfever\nasthma\n")
+    words = ("map", "terms.csv", "--column", "term", "-o", "mapped.sssom.tsv", "--force")
+    lines = {}
+    for more in ((), ("--top-k", "3")):
+        scene.onym(*words, *more)
+        rows = [line for line in (scene.folder / "mapped.sssom.tsv").read_text().splitlines() if line[0] != "#"]
+        lines[more] = len(rows) - 1
+    assert lines[()] == 2, lines
+    assert lines["--top-k", "3"] > 2, lines
+    return f"{lines[()]} mappings for 2 terms"

@@ -12,9 +12,11 @@ The function raises AssertionError if the command still fails, and otherwise ret
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +61,21 @@ class Scene:
             check=False,
         )
         return Result(done.returncode, done.stdout, done.stderr)
+
+    def terminal(self, *arguments: str) -> str:
+        """Run `onym` on a terminal of 100 columns, and return what a person sees."""
+        main, other = pty.openpty()
+        environment = {**os.environ, "COLUMNS": "100", "TERM": "dumb"}
+        command = [sys.executable, "-m", "onym", *arguments]
+        with subprocess.Popen(command, cwd=self.folder, env=environment, stdout=other, stderr=other) as process:
+            os.close(other)
+            shown = b""
+            with suppress(OSError):  # the terminal is closed when the process ends
+                while part := os.read(main, 65_536):
+                    shown += part
+            process.wait(_PATIENCE_S)
+        os.close(main)
+        return "\n".join(line for line in shown.decode().replace("\r\n", "\n").split("\n") if line.strip())
 
 
 def stumble(command: str) -> Callable[[Check], Check]:
