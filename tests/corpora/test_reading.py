@@ -26,7 +26,7 @@ def states(reading: Reading) -> dict[str, tuple[str, int]]:
 
 
 def test_all_files_are_read_and_counted() -> None:
-    files = {"a.txt": b"fever", "b.pubtator": b"1|t|x\n\n2|t|y\n\n", "c.bin": b"\x00", "README": b"x", "d.txt": b"\xff"}
+    files = {"a.txt": b"fever", "b.pubtator": b"1|t|x\n\n2|t|y\n\n", "c.bin": b"\x00", "README": b"x", "d.txt": b"\x81"}
     reading = Reading([source(files)])
     items = list(reading)
     assert [(doc.id, doc.source, doc.ordinal) for doc in documents_of(items)] == [

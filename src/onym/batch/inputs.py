@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from onym.batch.plan import AsideFile, InputGroup, InputPart
-from onym.corpora.base import Item
-from onym.corpora.reading import Group, PlannedFile, Reading, is_of_file, plan_of
+from onym.corpora.base import NO_OPTIONS, Item, ReadOptions
+from onym.corpora.reading import Group, PlannedFile, Reading, is_of_file, plan_of, require_columns_used, warn_of_cp1252
 from onym.errors import ConfigError, InputError
 from onym.store.files.input_file import ByteRange, line_ranges, range_of
 from onym.store.files.source import InputFile, Source
@@ -34,14 +34,16 @@ def find_groups(
     format: str,  # noqa: A002
     range_bytes: int,
     range_documents: int,
+    options: ReadOptions = NO_OPTIONS,
 ) -> tuple[list[InputGroup], list[AsideFile]]:
     """Return the file groups of all sources, hashed and in order, and the files that belong to no group."""
     found: list[_Found] = []
     aside: list[AsideFile] = []
+    read: list[PlannedFile] = []
     for each in sources:
         root = absolute(each)
         source = _source(root)
-        plan = plan_of(source, format)
+        plan = plan_of(source, format, options)
         labelled = source.under(str(each)) if len(sources) > 1 else source
         labels = {file.name: other.name for file, other in zip(source.files, labelled.files, strict=True)}
         aside += [
@@ -50,6 +52,9 @@ def find_groups(
             if file.state != "read"
         ]
         found += [_Found(group, root, labels) for group in plan.groups]
+        read += plan.files
+    require_columns_used([each.group for each in found], options)
+    warn_of_cp1252(read)
     size = sum(each.group.size for each in found)
     groups = [part for each in found for part in each.planned(range_bytes, range_documents, size)]
     names = [part.name for group in groups for part in group.files if part.is_start]
@@ -91,7 +96,7 @@ class GroupReading:
 def open_group(group: InputGroup) -> Group:
     """Open the files of a group."""
     first = group.files[0]
-    return Group(group.format, tuple(_open_part(part) for part in group.files), first.first or 1, first.last)
+    return Group(group.format, tuple(_open_part(part) for part in group.files), first.first or 1, first.last, group.options)
 
 
 def require_unchanged(group: InputGroup, files: Sequence[InputFile]) -> None:
@@ -129,13 +134,17 @@ class _Found:
     def planned(self, range_bytes: int, range_documents: int, all_bytes: int) -> list[InputGroup]:
         """Return the group itself, or several ranges if it is one large file. `all_bytes` is the size of all input."""
         first = self.group.files[0]
-        if self.group.format == _BY_LINES and first.size > range_bytes and _is_plain_lines(first):
+        is_utf8 = not self.group.options.encoding
+        if self.group.format == _BY_LINES and is_utf8 and first.size > range_bytes and _is_plain_lines(first):
             return [self._byte_range(first, each) for each in line_ranges(first, range_bytes)]
         is_large = first.size * _COUNTED > range_bytes and first.size * _GOOD_PART > all_bytes
         count = _count_documents(self.group) if is_large and len(self.group.files) == 1 else 0
         if count > range_documents:
             return list(self._document_ranges(first, count, -(-count // range_documents)))
-        return [InputGroup(format=self.group.format, files=tuple(self._part(file) for file in self.group.files))]
+        return [self._input(tuple(self._part(file) for file in self.group.files))]
+
+    def _input(self, parts: tuple[InputPart, ...]) -> InputGroup:
+        return InputGroup(format=self.group.format, options=self.group.options, files=parts)
 
     def _part(self, file: InputFile) -> InputPart:
         name = self.labels[file.name]
@@ -151,7 +160,7 @@ class _Found:
             start=found.start,
             lines_before=found.lines_before,
         )
-        return InputGroup(format=self.group.format, files=(part,))
+        return self._input((part,))
 
     def _document_ranges(self, file: InputFile, count: int, ranges: int) -> Iterator[InputGroup]:
         """Split a file into ranges of about equal numbers of documents; each gets a proportional share of the bytes."""
@@ -160,7 +169,7 @@ class _Found:
             before, end = count * number // ranges, count * (number + 1) // ranges
             size = file.size * end // count - file.size * before // count
             span = {"first": before + 1, "documents": end - before, "to_end": end == count}
-            yield InputGroup(format=self.group.format, files=(whole.model_copy(update={"bytes": size, **span}),))
+            yield self._input((whole.model_copy(update={"bytes": size, **span}),))
 
 
 def _count_documents(group: Group) -> int:

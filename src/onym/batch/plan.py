@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -17,6 +18,7 @@ from pydantic import Field, ValidationError
 from onym._version import __version__
 from onym.batch.rows import SCHEMA_VERSION
 from onym.config import Strict
+from onym.corpora.base import NO_OPTIONS, ReadOptions
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb.ranking import ConceptFilter
 from onym.store.storage import Storage
@@ -66,15 +68,22 @@ class InputPart(Strict):
 
 
 class InputGroup(Strict):
-    """Files that are read together (usually a single file), and their format."""
+    """Files that are read together (usually a single file), their format, and how they are read."""
 
     format: str
+    options: ReadOptions = Field(default=NO_OPTIONS, exclude_if=lambda options: options == NO_OPTIONS)
     files: tuple[InputPart, ...] = Field(min_length=1)
 
     @property
     def bytes(self) -> int:
         """The total size of the files."""
         return sum(part.bytes for part in self.files)
+
+    @property
+    def identity(self) -> list[Any]:
+        """The values of this group that the key of a shard depends on."""
+        options = [] if self.options == NO_OPTIONS else [asdict(self.options)]
+        return [self.format, *options, *(part.identity for part in self.files)]
 
 
 class Shard(Strict):
@@ -144,8 +153,13 @@ def key_of(groups: Sequence[InputGroup], source: dict[str, Any], *, text: bool) 
     >>> keys[0] == keys[1]
     True
     """
-    inputs = [[group.format, *(part.identity for part in group.files)] for group in groups]
-    said = {"inputs": inputs, "source": source, "onym": __version__, "schema": SCHEMA_VERSION, "text": text}
+    said = {
+        "inputs": [group.identity for group in groups],
+        "source": source,
+        "onym": __version__,
+        "schema": SCHEMA_VERSION,
+        "text": text,
+    }
     return hashlib.sha256(json.dumps(said, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

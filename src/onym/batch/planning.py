@@ -8,6 +8,7 @@ from typing import Any
 
 from onym.batch.inputs import find_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
+from onym.corpora.base import ReadOptions
 from onym.errors import ConfigError, InputError
 from onym.kb.ranking import ConceptFilter
 from onym.packs.locate import load, locate
@@ -38,6 +39,9 @@ def plan_batch(
     private: bool = False,
     shard_bytes: int = SHARD_BYTES,
     shard_documents: int = SHARD_DOCUMENTS,
+    text_columns: Sequence[str] = (),
+    id_column: str = "",
+    encoding: str = "",
     **wanted: Any,
 ) -> BatchPlan:
     """Plan to link sources with a pipeline, and write the plan to the folder `out`.
@@ -72,7 +76,8 @@ def plan_batch(
         private=private,
     )
     source = open_planned(settings).source()
-    groups, aside = find_groups(sources, format, shard_bytes, shard_documents)
+    reading = ReadOptions(tuple(text_columns), id_column, encoding)
+    groups, aside = find_groups(sources, format, shard_bytes, shard_documents, reading)
     if not groups:
         raise InputError("input-missing", "no files with documents found", fix="give files or folders of documents")
     shards = tuple(_shards(groups, source, text=text, size=shard_bytes))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, estimate_remaining_seconds, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import FAILED, use_default
+from onym.cli.inputs import ENCODING, FAILED, ID_COLUMN, TEXT_COLUMN, use_default
 from onym.cli.options import (
     ASSERTION,
     CODE_SYSTEM,
@@ -51,6 +51,9 @@ def plan(
     output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL such as s3://bucket/prefix.")],
     pipeline: Annotated[Path | None, PIPELINE] = None,
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
+    text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
+    id_column: Annotated[str, ID_COLUMN] = "",
+    encoding: Annotated[str, ENCODING] = "",
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     corrections: Annotated[Path | None, CORRECTIONS] = None,
@@ -90,6 +93,9 @@ def plan(
             private=private,
             shard_bytes=shard_mb * MIB,
             shard_documents=shard_documents,
+            text_columns=text_column or (),
+            id_column=id_column,
+            encoding=encoding,
             **context.obj["filter"],
         )
     files = sum(len(group.files) for shard in plan.shards for group in shard.groups)

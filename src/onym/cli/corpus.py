@@ -10,10 +10,13 @@ import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines
 from onym.cli.inputs import (
+    ENCODING,
     FAILED,
     FOLLOW_LINKS,
+    ID_COLUMN,
     MAX_PROBLEMS,
     PROBLEMS,
+    TEXT_COLUMN,
     count_items,
     file_rows,
     files_as_dict,
@@ -35,6 +38,9 @@ def convert(
     to: Annotated[str, typer.Option("--to", help="Output format.")],
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
+    text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
+    id_column: Annotated[str, ID_COLUMN] = "",
+    encoding: Annotated[str, ENCODING] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
@@ -52,7 +58,9 @@ def convert(
     require_output(output, require_writable(to), force=force)
     is_streamed = output == STDOUT
     with progress("converting") as bar, open_log(output, problems, max_problems, force=force) as log:
-        reading = read_corpus(source, from_, follow_links=follow_links)
+        reading = read_corpus(
+            source, from_, follow_links=follow_links, text_columns=text_column or (), id_column=id_column, encoding=encoding
+        )
         items = log.watch(count_items(reading, bar))
         written = write_corpus(items, output, to, force=force, style=id_style or "")
         for problem in written.unwritable:
@@ -79,6 +87,9 @@ def convert(
 def check(
     source: Annotated[Path, typer.Argument(help="Corpus: a file, folder or archive.")],
     from_: Annotated[str, typer.Option("--from", help="Format of the corpus; detected by default.")] = "",
+    text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
+    id_column: Annotated[str, ID_COLUMN] = "",
+    encoding: Annotated[str, ENCODING] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -90,7 +101,9 @@ def check(
     from onym.corpora.corpus import read_corpus
 
     with progress("checking") as bar:
-        reading = read_corpus(source, from_, follow_links=follow_links)
+        reading = read_corpus(
+            source, from_, follow_links=follow_links, text_columns=text_column or (), id_column=id_column, encoding=encoding
+        )
         problems = list(check_corpus(count_items(reading, bar)))
     if json:
         write_json({**files_as_dict(reading.files), "problems": [asdict(problem) for problem in problems]})
@@ -106,6 +119,9 @@ def check(
 def stats(
     source: Annotated[Path, typer.Argument(help="Corpus: a file, folder or archive.")],
     from_: Annotated[str, typer.Option("--from", help="Format of the corpus; detected by default.")] = "",
+    text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
+    id_column: Annotated[str, ID_COLUMN] = "",
+    encoding: Annotated[str, ENCODING] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -117,7 +133,9 @@ def stats(
     from onym.corpora.corpus import read_corpus
 
     with progress("counting") as bar:
-        reading = read_corpus(source, from_, follow_links=follow_links)
+        reading = read_corpus(
+            source, from_, follow_links=follow_links, text_columns=text_column or (), id_column=id_column, encoding=encoding
+        )
         stats = corpus_stats(count_items(reading, bar))
     counts = stats.as_dict()
     if json:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from onym.cli.console import Lines
-    from onym.corpora.base import Item
+    from onym.corpora.base import Item, ReadOptions
     from onym.corpora.problems import ProblemLog
     from onym.corpora.reading import PlannedFile, Reading
     from onym.kb.ranking import ConceptFilter
@@ -34,6 +34,21 @@ FAILED = 5
 """Exit status of a run that finished but skipped a file, document or mention."""
 FOLLOW_LINKS = typer.Option(
     "--follow-links", rich_help_panel=MORE, help="Follow symbolic links that point outside an input folder."
+)
+TEXT_COLUMN = typer.Option(
+    "--text-column",
+    rich_help_panel=MORE,
+    help="Tables and JSON: column or key with text; may be repeated. By default those named text, abstract, note and the like.",
+)
+ID_COLUMN = typer.Option(
+    "--id-column",
+    rich_help_panel=MORE,
+    help="Tables and JSON: column or key with the id of a document. By default one named id, pmid, note_id and the like.",
+)
+ENCODING = typer.Option(
+    "--encoding",
+    rich_help_panel=MORE,
+    help="Encoding of text files, such as cp850. By default UTF-8; UTF-16 and Windows-1252 are recognised.",
 )
 PROBLEMS = typer.Option(
     "--problems",
@@ -64,16 +79,17 @@ class OpenInputs:
     folders: Sequence[str]
     are_texts: bool
 
-    def read(self, format: str = "") -> Reading:  # noqa: A002 - the name of the option
+    def read(self, format: str = "", options: ReadOptions | None = None) -> Reading:  # noqa: A002 - the name of the option
         """Return a reader of all sources, and say what the folders contain.
 
         Command-line texts are read as plain text unless a format is given.
         """
+        from onym.corpora.base import NO_OPTIONS
         from onym.corpora.reading import Group, Reading
 
         if self.are_texts and not format:
             return Reading.of_groups([Group("text", source.files) for source in self.sources])
-        reading = Reading(self.sources, format)
+        reading = Reading(self.sources, format, options or NO_OPTIONS)
         if self.folders:
             tell(f"Reading {', '.join(self.folders)}: {describe_files(reading.files)}.")
         return reading
@@ -164,7 +180,11 @@ def files_as_dict(files: Sequence[PlannedFile]) -> dict[str, Any]:
 
 
 def report_files(files: Sequence[PlannedFile]) -> None:
-    """List on stderr the files that were not read, with the reason (the first 20 of each state)."""
+    """List on stderr the columns that were read, and the files that were not, with the reason (the first 20 of each state)."""
+    tables = [file for file in files if file.text_columns and file.state == "read"]
+    for file in tables[:_SHOWN]:
+        ids = f"ids from {file.id_column}" if file.id_column else "rows are numbered, as no --id-column is given"
+        tell(f"{file.name}: text from {', '.join(file.text_columns)}; {ids}")
     for state in ("failed", "ignored"):
         own = [file for file in files if file.state == state]
         for file in own[:_SHOWN]:

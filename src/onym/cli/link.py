@@ -10,10 +10,13 @@ import typer
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
 from onym.cli.inputs import (
+    ENCODING,
     FAILED,
     FOLLOW_LINKS,
+    ID_COLUMN,
     MAX_PROBLEMS,
     PROBLEMS,
+    TEXT_COLUMN,
     correct,
     count_items,
     file_rows,
@@ -120,6 +123,9 @@ def link(
     assertion: Annotated[bool, ASSERTION] = False,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
+    text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
+    id_column: Annotated[str, ID_COLUMN] = "",
+    encoding: Annotated[str, ENCODING] = "",
     follow_links: Annotated[bool, FOLLOW_LINKS] = False,
     problems: Annotated[Path | None, PROBLEMS] = None,
     max_problems: Annotated[str, MAX_PROBLEMS] = "",
@@ -134,6 +140,7 @@ def link(
     Example: onym link notes --pipeline mesh-pipeline --assertion -o notes.fhir.ndjson
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
+    from onym.corpora.base import ReadOptions
     from onym.kb import KnowledgeBase
     from onym.kb.ranking import select_concepts
     from onym.linkers import linker_config, open_linker
@@ -160,7 +167,7 @@ def link(
         open_log(output, problems, max_problems, force=force) as log,
     ):
         opening = OpenContext(download, progress_callback(bar), verify)
-        reading = found.read(from_)
+        reading = found.read(from_, ReadOptions(tuple(text_column or ()), id_column, encoding))
         items = count_items(reading, bar)
         if kb is None:
             pipeline = pipeline or use_default()

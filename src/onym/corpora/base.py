@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import BinaryIO, Literal, NamedTuple, Protocol, get_args
 
 from onym.errors import OnymError
@@ -40,6 +41,21 @@ DELETED = "document-deleted"
 """The problem code of a document that an update file deletes; it does not count as a loss."""
 
 
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How files are read. Empty values are decided for each file: columns by their names, the encoding by the bytes.
+
+    `text_columns` and `id_column` are for tables and JSON, `encoding` for text files that are not UTF-8.
+    """
+
+    text_columns: tuple[str, ...] = ()
+    id_column: str = ""
+    encoding: str = ""
+
+
+NO_OPTIONS = ReadOptions()
+
+
 class Segment(NamedTuple):
     """A part of a file: the bytes of a document, or of what is between two documents."""
 
@@ -55,12 +71,16 @@ class Output(Protocol):
 
 
 class Format(Protocol):
-    """The interface of a module in `corpora/formats`. Three more members are optional.
+    """The interface of a module in `corpora/formats`. Further members are optional.
 
     `EXTENSIONS` lists file name extensions that identify the format without reading the file. `groups(source)` is for formats
     whose documents consist of several files: it returns tuples of files that belong together. The name of the first file
     becomes the `source` of the documents. `iter_segments(file)` yields the `Segment`s of a file, with one document for each
     that the reader yields, in the same order; in a group of files, the last one has the annotations.
+
+    `read_with(source, options)` is for formats with columns or keys, and `resolve(file, options)` returns the options with the
+    columns of a file. `DECODES` is True for formats that decode the bytes themselves; all others get UTF-8. `MAY_BE_CP1252` is
+    True for formats that people write, whose files may be in Windows-1252.
     """
 
     HOLDS: frozenset[Facet]

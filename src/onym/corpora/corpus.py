@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from onym.corpora.base import Facet, Format, Item, Output, Style, iter_items
+from onym.corpora.base import NO_OPTIONS, Facet, Format, Item, Output, ReadOptions, Style, iter_items
 from onym.corpora.formats import READ_ONLY, get
 from onym.corpora.plain import with_answers
 from onym.corpora.reading import Reading, is_loss
@@ -99,8 +99,19 @@ def _all_notes(document: Document) -> Iterator[Notes]:
     yield from (relation.notes for relation in document.relations)
 
 
-def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = False) -> Reading:  # noqa: A002 - what it is
+def read_corpus(
+    path: Path | str,
+    format: str = "",  # noqa: A002 - what it is
+    *,
+    follow_links: bool = False,
+    text_columns: Sequence[str] = (),
+    id_column: str = "",
+    encoding: str = "",
+) -> Reading:
     """Yield the documents and problems of a file, a folder or an archive; detect each file's format unless `format` is given.
+
+    `text_columns` and `id_column` are columns of tables or keys of JSON; by default, they are guessed by name. `encoding` is
+    that of text files; by default, UTF-8, UTF-16 and Windows-1252 are recognised.
 
     The attribute `files` of the returned iterator lists the state of each file.
 
@@ -110,10 +121,13 @@ def read_corpus(path: Path | str, format: str = "", *, follow_links: bool = Fals
     >>> [doc.mentions[0].concept_ids for doc in read_corpus(path)]
     [('mesh:D005334',)]
     """
-    return read_sources([Source.open(path, follow_links=follow_links)], format)
+    if isinstance(text_columns, str):
+        text_columns = [text_columns]
+    options = ReadOptions(tuple(text_columns), id_column, encoding)
+    return read_sources([Source.open(path, follow_links=follow_links)], format, options)
 
 
-def read_sources(sources: Sequence[Source], format: str = "") -> Reading:  # noqa: A002
+def read_sources(sources: Sequence[Source], format: str = "", options: ReadOptions = NO_OPTIONS) -> Reading:  # noqa: A002
     """Like `read_corpus`, but for sources that are already open.
 
     >>> from onym.store.files.source import InputFile
@@ -121,7 +135,7 @@ def read_sources(sources: Sequence[Source], format: str = "") -> Reading:  # noq
     >>> [(item.id, item.source) for item in read_sources([Source.of_files("notes", files)])]
     [('1', 'a/1.txt'), ('1', 'b/1.txt')]
     """
-    return Reading(sources, format)
+    return Reading(sources, format, options)
 
 
 _UNWRITABLE = "corpus-encoding"

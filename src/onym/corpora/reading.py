@@ -6,16 +6,20 @@ with the next file.
 
 from __future__ import annotations
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, Self, get_args
 
-from onym.corpora.base import DELETED, Item
-from onym.corpora.formats import format_of, get, iter_groups, unknown_format
+from onym.corpora.base import DELETED, NO_OPTIONS, Item, ReadOptions
+from onym.corpora.formats import format_of, get, iter_groups
+from onym.corpora.formats._files import TABLES, is_json
 from onym.corpora.problems import KEEPS_ALL, problem_of
-from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError
+from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError, printable
+from onym.store.files.encodings import CP1252, as_utf8, recognise, require_encoding
+from onym.store.files.source import NAME as STDIN
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
 
@@ -25,6 +29,8 @@ _ASIDE = re.compile(
     r"readme(?:[^a-z0-9].*)?|(?:licen[sc]e|copying|provenance)(?:\.(?:txt|md|rst|html?|pdf))?|.*\.conf|thumbs\.db"
 )
 _HIDDEN = re.compile(r"(?:^|/)\.")
+_WORKBOOK = ".xlsx"
+_log = logging.getLogger("onym.corpora")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,8 @@ class PlannedFile:
     """The state of a file: read in a format, ignored (`why`), or failed with an error `code`.
 
     `documents` is the number of documents read from the file, before any failure. In a group of files, all documents are
-    counted for the first file.
+    counted for the first file. `encoding` is empty for UTF-8 and for binary files. `text_columns` and `id_column` are those of
+    a table, or those given for JSON.
     """
 
     name: str
@@ -41,16 +48,35 @@ class PlannedFile:
     code: str = ""
     why: str = ""
     documents: int = 0
+    encoding: str = ""
+    text_columns: tuple[str, ...] = ()
+    id_column: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One file, or several that are read together. Documents with ordinals `first` to `last` are read, by default all."""
+    """One file, or several that are read together. Documents with ordinals `first` to `last` are read, by default all.
+
+    `options` are those of these files: with the columns of a table, and with the encoding if it is not UTF-8.
+    """
 
     format: str
     files: tuple[InputFile, ...] = field(repr=False)
     first: int = 1
     last: int | None = None
+    options: ReadOptions = NO_OPTIONS
+
+    def planned_files(self) -> list[PlannedFile]:
+        """Return the files, in the state of being read."""
+        options = asdict(self.options) if hasattr(get(self.format), "read_with") else {"encoding": self.options.encoding}
+        return [PlannedFile(file.name, "read", self.format, **options) for file in self.files]
+
+    def iter_items(self) -> Iterator[Item]:
+        """Yield the documents and problems of the files, without numbers."""
+        form, files = get(self.format), tuple(as_utf8(file, self.options.encoding) for file in self.files)
+        read = getattr(form, "read_with", None)
+        source = Source(self.name, files)
+        yield from within_limit(read(source, self.options) if read else form.read(source), self.files[0].limits.document_bytes)
 
     @property
     def name(self) -> str:
@@ -83,13 +109,20 @@ class Plan:
     errors: tuple[OnymError, ...] = ()
 
 
-def plan_of(source: Source, format: str = "") -> Plan:  # noqa: A002 - what it is
-    """Decide which files of a source to read and in which format. Raises only if the given format is unknown."""
-    making = _PlanBuilder(source, format)
+def plan_of(source: Source, format: str = "", options: ReadOptions = NO_OPTIONS) -> Plan:  # noqa: A002 - what it is
+    """Decide which files of a source to read and how. Raises only if the given format or encoding is unknown."""
+    making = _PlanBuilder(source, format, options)
     making.take_groups()
     making.take_files()
     by_name = sorted(making.files, key=lambda file: file.name)
     return Plan(tuple(by_name), tuple(sorted(making.groups, key=lambda group: group.name)), tuple(making.errors))
+
+
+def first_error(plans: Sequence[Plan], where: str) -> OnymError:
+    """Return the error for plans in which no file can be read."""
+    from onym.corpora.formats._hints import unknown_format
+
+    return next((error for plan in plans for error in plan.errors), unknown_format(where))
 
 
 def state_counts(files: Iterable[PlannedFile]) -> dict[State, int]:
@@ -105,11 +138,12 @@ def state_counts(files: Iterable[PlannedFile]) -> dict[State, int]:
 class _PlanBuilder:
     """A plan under construction."""
 
-    def __init__(self, source: Source, format: str) -> None:  # noqa: A002
+    def __init__(self, source: Source, format: str, options: ReadOptions) -> None:  # noqa: A002
         self.files: list[PlannedFile] = []
         self.groups: list[Group] = []
         self.errors: list[OnymError] = []
-        self._source, self._format = source, format
+        self._source, self._format, self._options = source, format, options
+        self._encoding = require_encoding(options.encoding) if options.encoding else ""
         self._claimed: set[str] = set()
         for entry in source.skipped:
             if entry.error:
@@ -129,25 +163,54 @@ class _PlanBuilder:
             if file.name not in self._claimed:
                 if not is_named_itself and (why := _why_aside(file)):
                     self._ignore(file.name, why)
-                elif self._format:
-                    self._read(self._format, (file,))
                 else:
-                    self._recognise(file)
+                    self._take_file(file)
 
-    def _recognise(self, file: InputFile) -> None:
+    def _take_file(self, file: InputFile) -> None:
+        from onym.corpora.formats._hints import unknown_format  # lazy, because it imports pyarrow
+
         try:
-            if found := format_of(file):
-                self._read(found, (file,))
+            name = self._format or self._format_of(file)
+            if name:
+                self._read(name, (file,))
             elif not file.head(1):
                 self._ignore(file.name, "the file is empty")
             else:
-                self._fail(file.name, unknown_format(file.name))
+                self._fail(file.name, unknown_format(file.name, as_utf8(file, self._encoding or recognise(file))))
         except (InputError, LimitError) as e:
             self._fail(file.name, e)
 
+    def _format_of(self, file: InputFile) -> str:
+        """Return the format of a file, or "" if it is not recognised; raise InputError for a PDF and the like."""
+        shown = as_utf8(file, self._encoding or recognise(file))
+        if self._options.text_columns and is_json(shown):
+            return "records"
+        if self._options.text_columns and (file.stem.endswith(TABLES) or file.stem == STDIN):
+            return "table"
+        from onym.corpora.formats._hints import require_text
+
+        found = format_of(shown)
+        if found in ("", "text"):  # a plug-in may read documents of other programs
+            require_text(file)
+        return found
+
     def _read(self, name: str, files: tuple[InputFile, ...]) -> None:
-        self.files += [PlannedFile(file.name, "read", name) for file in files]
-        self.groups.append(Group(name, files))
+        group = Group(name, files, options=self._resolve(name, files))
+        self.files += group.planned_files()
+        self.groups.append(group)
+
+    def _resolve(self, name: str, files: tuple[InputFile, ...]) -> ReadOptions:
+        """Return the encoding and the columns of a file; files of a group are UTF-8, unless another encoding is given."""
+        form = get(name)
+        if getattr(form, "DECODES", False) or files[0].stem.endswith(_WORKBOOK):
+            encoding = ""
+        elif self._encoding or len(files) > 1:
+            encoding = self._encoding
+        else:
+            encoding = recognise(files[0], may_be_cp1252=getattr(form, "MAY_BE_CP1252", False))
+        options = replace(self._options, encoding=encoding)
+        resolve = getattr(form, "resolve", None)
+        return resolve(as_utf8(files[0], encoding), options) if resolve else options
 
     def _ignore(self, name: str, why: str) -> None:
         self.files.append(PlannedFile(name, "ignored", why=why))
@@ -171,7 +234,7 @@ class Reading:
     """An iterator over the documents and problems of sources, sorted by file name. `files` lists the state of each file.
 
     >>> from onym.store.files.source import InputFile
-    >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\xff")]
+    >>> files = [InputFile.from_bytes("1.txt", b"High fever"), InputFile.from_bytes("2.txt", b"\\x81")]
     >>> reading = Reading([Source.of_files("notes", files)])
     >>> list(reading)
     [<Document 1: 10 code points, 0 mentions>, Problem(document_id='', code='input-encoding', ...source='2.txt', ordinal=0)]
@@ -179,12 +242,14 @@ class Reading:
     [('1.txt', 'read', 1), ('2.txt', 'failed', 0)]
     """
 
-    def __init__(self, sources: Sequence[Source], format: str = "") -> None:  # noqa: A002 - what it is
-        plans = [plan_of(source, format) for source in sources]
-        if not any(plan.groups for plan in plans):
-            errors = [error for plan in plans for error in plan.errors]
-            raise errors[0] if errors else unknown_format(", ".join(source.name for source in sources))
+    def __init__(self, sources: Sequence[Source], format: str = "", options: ReadOptions = NO_OPTIONS) -> None:  # noqa: A002
+        plans = [plan_of(source, format, options) for source in sources]
+        groups = [group for plan in plans for group in plan.groups]
+        if not groups:
+            raise first_error(plans, ", ".join(source.name for source in sources))
+        require_columns_used(groups, options)
         self._start(plans)
+        warn_of_cp1252(self.files)
 
     @classmethod
     def of_groups(cls, groups: Sequence[Group]) -> Self:
@@ -195,7 +260,7 @@ class Reading:
         ['1']
         """
         reading = cls.__new__(cls)
-        files = [PlannedFile(file.name, "read", group.format) for group in groups for file in group.files]
+        files = [file for group in groups for file in group.planned_files()]
         reading._start([Plan(tuple(files), tuple(groups))])  # noqa: SLF001 - its own
         return reading
 
@@ -251,8 +316,7 @@ class Reading:
     def _read(self, group: Group) -> Iterator[Item]:
         documents = 0
         try:
-            items = within_limit(get(group.format).read(Source(group.name, group.files)), group.files[0].limits.document_bytes)
-            for item in number_items(items, group.name, group.first, group.last):
+            for item in number_items(group.iter_items(), group.name, group.first, group.last):
                 documents += isinstance(item, Document)
                 yield item
             for file in group.files:
@@ -270,6 +334,23 @@ class Reading:
 
     def _update(self, name: str, **changes: object) -> None:
         self._files[name] = replace(self._files[name], **changes)  # type: ignore[arg-type]
+
+
+def require_columns_used(groups: Iterable[Group], options: ReadOptions) -> None:
+    """Raise ConfigError if columns are given, but no file has columns."""
+    if (options.text_columns or options.id_column) and not any(hasattr(get(group.format), "read_with") for group in groups):
+        what = "--text-column and --id-column are for tables and JSON, and no file is one"
+        raise ConfigError(
+            "config-invalid", what, fix="drop these options, or give the format with --from table or --from records"
+        )
+
+
+def warn_of_cp1252(files: Iterable[PlannedFile]) -> None:
+    """Log a warning if files are read as Windows-1252, which nothing in them proves."""
+    if names := [file.name for file in files if file.encoding == CP1252 and file.state == "read"]:
+        others = f" and {len(names) - 1:,} other files" if len(names) > 1 else ""
+        what = "not UTF-8 and read as Windows-1252 (cp1252); if letters are wrong, give --encoding"
+        _log.warning("%s", printable(f"{names[0]}{others}: {what}"))
 
 
 def within_limit(items: Iterable[Item], document_bytes: int) -> Iterator[Item]:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from onym.corpora.base import Item, Segment, documents_of
-from onym.corpora.formats import unknown_format
 from onym.corpora.problems import KEEPS_ALL
-from onym.corpora.reading import Group, Reading, plan_of
+from onym.corpora.reading import Group, Reading, first_error, plan_of
 from onym.errors import InputError
 from onym.migrate.audit import Migrated
 from onym.migrate.links import LinkMigrator, LinkRecord, MigratedDocument, hold_back, migrate_document
 from onym.migrate.rewriting import Rewriter, patch
+from onym.store.files.encodings import as_utf8
 from onym.store.files.source import InputFile, Source
 from onym.store.hidden import scratch_folder
 from onym.store.output import CODECS, Folder, compress_into, copy_stream, require_file, require_folder, whole_file, whole_folder
@@ -44,7 +44,7 @@ def iter_corpus_records(
     """Migrate a corpus, and yield what became of every link. The output appears when the iterator is exhausted."""
     plan = plan_of(source, format)
     if not plan.groups:
-        raise plan.errors[0] if plan.errors else unknown_format(source.name)
+        raise first_error([plan], source.name)
     files = {file.name: file for file in source.files}
     codec = _codec_of(out.name) if is_single_file(source) else None
     with open_output(source, out, force=force) as output:
@@ -124,7 +124,8 @@ class _GroupMigration:
 
     def _write_segments(self, outputs: Sequence[BinaryIO]) -> Iterator[LinkRecord]:
         items = iter(_by_ordinal(self._reading))
-        found = [self._rewriter.form.iter_segments(file) for file in self._group.files]  # type: ignore[attr-defined]
+        files = [as_utf8(file, self._group.options.encoding) for file in self._group.files]
+        found = [self._rewriter.form.iter_segments(file) for file in files]  # type: ignore[attr-defined]
         for segments in zip_longest(*found, fillvalue=_NO_SEGMENT):
             parts = [segment.data for segment in segments]
             if segments[-1].is_document and not self._is_failed:

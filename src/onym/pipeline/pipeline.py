@@ -19,7 +19,7 @@ from onym.corrections.corrections import CorrectedMentions, Corrections
 from onym.corrections.file import read_corrections
 from onym.corrections.rules import CASE_SENSITIVE_BELOW
 from onym.detect.base import Detected, Detector
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError
 from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, select_concepts
 from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
@@ -299,6 +299,9 @@ class Pipeline:
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link a text or document. Annotated mentions are used; if there are none, mentions are detected."""
+        if not isinstance(text, str | Document | bytes):
+            what = f"link takes a text or a Document, not a {type(text).__name__}"
+            raise InputError("type-text", what, fix="link several texts with link_many")
         return next(self.link_many([text]))
 
     def explain(self, text: str | Document) -> Explanations:
@@ -318,15 +321,14 @@ class Pipeline:
         """
         from onym.pipeline.explanation import explain_linked
 
-        [doc] = map(fold_document, _documents(text if isinstance(text, Document) else [text]))  # as the linker sees it
+        [doc] = map(fold_document, _documents([text]))  # as the linker sees it
         (linked,) = require_complete([self.link(doc)])
         return explain_linked(linked, self.linker, self.detector, self.source(), self.corrections)
 
-    def link_many(self, texts: Iterable[str | Document] | Document) -> Iterator[LinkedDocument]:
+    def link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
         """Link texts or documents, and yield the results in order. The input is consumed lazily, in batches.
 
-        A single text or document is accepted too. The document id of a text is its number, starting at 1. A document that
-        cannot be linked has problems instead of links.
+        The document id of a text is its number, starting at 1. A document that cannot be linked has problems instead of links.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -334,6 +336,12 @@ class Pipeline:
         >>> [linked.document.id for linked in pipeline.link_many(["fever", "cough"])]
         ['1', '2']
         """
+        if isinstance(texts, str | Document):
+            what = f"link_many takes several texts or documents, not a {type(texts).__name__}"
+            raise InputError("type-text", what, fix="link a single one with link")
+        return self._link_many(texts)
+
+    def _link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
         detected: deque[CorrectedMentions] = deque()
         documents = self._detect(_documents(texts), detected)
         top_k, restrict = self.options.top_k, self.options.restrict
@@ -401,9 +409,8 @@ def find_case_limit(config: Mapping[str, Any]) -> int:
     return max([own] if isinstance(own, int) else [find_case_limit(part) for part in parts] or [CASE_SENSITIVE_BELOW])
 
 
-def _documents(texts: Iterable[object] | Document) -> Iterator[Document]:
-    several: Iterable[object] = [texts] if isinstance(texts, str | Document) else texts
-    for number, text in enumerate(iter_checked(several, object, of="texts"), 1):
+def _documents(texts: Iterable[object]) -> Iterator[Document]:
+    for number, text in enumerate(iter_checked(texts, object, of="texts"), 1):
         if isinstance(text, Document):
             yield text
         else:

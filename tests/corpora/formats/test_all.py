@@ -127,6 +127,9 @@ def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
         "hpo_gsc": b"%d\nFever %s\n0\t5\tFever\tHP:0001945\n\n",
         "biosyn": b"%d||0|5||Disease||fever %s||D005334\n",
         "cometa": b"%d\tFever\tl\t1\tl\t1\tFever %s\n",
+        "records": b'{"pmid":%d,"title":"Fever","abstract":"%s"}\n',
+        "medline": b"PMID- %d\nTI  - Fever\nAB  - High\n      fever %s\n\n",
+        "ris": b"TY  - JOUR\nID  - %d\nTI  - Fever\nAB  - High %s\nER  - \n",
         "askapatient": b"386661006\tFever\tfever %s\n",
     }[name]
     count = line.count(b"%d")
@@ -139,7 +142,7 @@ def documents_with_bad_one(name: str, bad: bytes) -> dict[str, bytes]:
 
 LINES = (
     "pubtator", "jsonl", "bigbio", "pubannotation", "label_studio", "doccano", "bioc_json", "hpo_gsc", "biosyn", "cometa",
-    "askapatient",
+    "askapatient", "records", "medline", "ris",
 )  # fmt: skip
 BAD_BYTES = {"encoding": (b"\xff", "input-encoding"), "nul": (b"\x00", "input-encoding"), "long": (b"x" * 400, "limit-line")}
 

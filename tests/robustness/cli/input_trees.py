@@ -14,6 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from onym.types import Document
+from tests.corpora.citations import ENDINGS, write_citations
+
 IDS = ("1", "1", "2", "1#2", "1#2", "a b", "7", "case 12")
 _WORDS = ("fever", "cough", "myocardial infarction", "no pain", "caf\u00e9 au lait spots", "\U0001f9ec", "IL-2")
 
@@ -128,6 +131,29 @@ class Maker:
         docs = self._docs()
         self._write(self._name(".xml"), _bioc_xml(docs), Entry("read", docs=docs))
 
+    def citations(self) -> None:
+        docs = [self._doc(str(number)) for number in range(1, self._random.randint(2, 6))]
+        name = self._random.choice(["medline", "ris"])
+        written = [Document(doc.id, f"A title. {doc.text}") for doc in docs]
+        entry = Entry("read", docs=[Doc(doc.id, doc.text) for doc in written])
+        self._write(self._name(self._random.choice([ENDINGS[name], ".txt"])), write_citations(name, written), entry)
+
+    def table(self) -> None:
+        docs = self._docs()
+        table = "".join(f'{doc.id},"{doc.text}",7\n' for doc in docs)
+        self._write(self._name(".csv"), f"note_id,note_text,ward\n{table}".encode(), Entry("read", docs=docs))
+
+    def records(self) -> None:
+        docs = self._docs()
+        plain = [{"doc_id": doc.id, "ward": 7, "note": doc.text} for doc in docs]
+        self._write(self._name(".json"), json.dumps(plain).encode(), Entry("read", docs=docs))
+
+    def other_encoding(self) -> None:
+        name = self._name(".txt")
+        text = f"Sjögren syndrome, 39 °C {self._random.getrandbits(64):016x}"
+        encoding = self._random.choice(["cp1252", "utf-16"])
+        self._write(name, text.encode(encoding), Entry("read", docs=[Doc(_stem(name), text)]))
+
     def brat(self) -> None:
         name = self._name(".txt")
         doc = self._doc(_stem(name))
@@ -181,11 +207,15 @@ class Maker:
         self.tree.entries[name] = Entry("failed", code, docs or [])
 
     def unknown(self) -> None:
-        data = self._random.choice([b"\x00\x01\x02", b"<html>", b'{"a": 1}', b"plain words", b"PK\x03\x04"])
-        self._failing(self._name(self._random.choice([".bin", ".xml", ".json", ".docx", ""])), data, "format-unknown")
+        data = self._random.choice([b"\x00\x01\x02", b'{"a": 1}', b"plain words", b"PK\x03\x04"])
+        self._failing(self._name(self._random.choice([".bin", ".xml", ".json", ""])), data, "format-unknown")
+
+    def no_text(self) -> None:
+        data, ending = self._random.choice([(b"<html>", ".xml"), (b"PK\x03\x04", ".docx"), (b"%PDF-1.7\n", ".txt")])
+        self._failing(self._name(ending), data, "format-not-text")
 
     def not_utf8(self) -> None:
-        self._failing(self._name(".txt"), f"note {self._random.getrandbits(32)} caf\u00e9".encode("latin-1"), "input-encoding")
+        self._failing(self._name(".txt"), b"caf\xe9 \x81 %d" % self._random.getrandbits(32), "input-encoding")
 
     def add_torn_gzip(self) -> None:
         packed = gzip.compress("".join(f"{self._random.getrandbits(64)} " for _ in range(40)).encode())
@@ -247,10 +277,10 @@ def _bioc_xml(docs: list[Doc]) -> bytes:
 
 READABLE: tuple[Callable[[Maker], None], ...] = (
     Maker.text, Maker.pubtator, Maker.jsonl, Maker.json_list, Maker.json_with_bad_item, Maker.bioc, Maker.brat,
-    Maker.parquet,
+    Maker.parquet, Maker.citations, Maker.table, Maker.records, Maker.other_encoding,
 )  # fmt: skip
 OTHERS: tuple[Callable[[Maker], None], ...] = (
-    Maker.link_inside, Maker.aside, Maker.empty, Maker.link_up, Maker.unknown, Maker.not_utf8, Maker.add_torn_gzip,
-    Maker.add_torn_xml, Maker.add_torn_json, Maker.orphan, Maker.add_torn_parquet, Maker.fifo, Maker.dangling, Maker.link_out,
-    Maker.add_locked_file, Maker.add_locked_folder,
+    Maker.link_inside, Maker.aside, Maker.empty, Maker.link_up, Maker.unknown, Maker.no_text, Maker.not_utf8,
+    Maker.add_torn_gzip, Maker.add_torn_xml, Maker.add_torn_json, Maker.orphan, Maker.add_torn_parquet, Maker.fifo,
+    Maker.dangling, Maker.link_out, Maker.add_locked_file, Maker.add_locked_folder,
 )  # fmt: skip

@@ -28,13 +28,14 @@ from functools import cache
 import pyarrow as pa
 
 from onym.corpora.base import documents_of
-from onym.corpora.formats import ORDER, READ_ONLY, get
+from onym.corpora.formats import ORDER, get
 from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.problems import INTERNAL
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.types import Document, Mention, Passage, Problem
+from tests.corpora.citations import ENDINGS, write_citations
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
 from tests.robustness.files.mutation import BINARY, mutate
 from tests.support.documents import write_to_memory
@@ -111,7 +112,10 @@ def make_document(number: int, ids: tuple[str, str]) -> Document:
 
 def _write_pieces(name: str, docs: list[Document], number: int, first: int) -> Iterator[tuple[Piece, bytes]]:
     everyone = frozenset(range(first, first + len(docs)))
-    if name in READ_ONLY:
+    if name in ENDINGS:
+        data = write_citations(name, docs)
+        yield Piece(f"set{number}{ENDINGS[name]}", 0, len(data), everyone), data
+    elif name == "pubmed":
         data = _articles(docs)
         yield Piece(f"set{number}.xml", 0, len(data), everyone), data
     elif name in BY_FILE:

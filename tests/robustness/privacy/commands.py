@@ -25,6 +25,7 @@ from onym.pipeline.folder import build_pipeline
 from onym.review.create import create_desk, read_links_table
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
+from tests.corpora.citations import ENDINGS, write_citations
 from tests.robustness.files.mutation import mutate
 from tests.robustness.privacy.canaries import Canaries, plant_documents
 from tests.support.documents import write_to_memory
@@ -162,6 +163,8 @@ def whole_corpus(canaries: Canaries, name: str) -> dict[str, bytes]:
     """Return the files of a corpus in this format."""
     if name == "pubmed":
         return {"pubmed.xml": _pubmed(canaries)}
+    if name in ENDINGS:
+        return {f"corpus{ENDINGS[name]}": write_citations(name, plant_documents(canaries))}
     made = write_to_memory(get(name), plant_documents(canaries))
     return {key or f"corpus{_SUFFIX.get(name, '.json')}": data for key, data in made.items()}
 

@@ -15,9 +15,9 @@ from onym.store.files.source import InputFile, Source
 # The order in which formats are tried: the most specific first.
 ORDER = (
     "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
-    "label_studio", "doccano", "jsonl", "hpo_gsc", "cometa", "askapatient", "text",
+    "label_studio", "doccano", "records", "jsonl", "medline", "ris", "hpo_gsc", "cometa", "askapatient", "table", "text",
 )  # fmt: skip
-READ_ONLY = ("pubmed",)
+READ_ONLY = ("pubmed", "records", "medline", "ris", "table")
 _ALSO = {"bioc": "bioc_xml"}  # aliases
 
 
@@ -40,13 +40,7 @@ def detect(source: Source) -> str:
         return name
     if source.files and (found := format_of(source.files[0])):
         return found
-    raise unknown_format(source.name)
-
-
-def unknown_format(where: str) -> ConfigError:
-    """Return the error for files whose format is not recognised."""
-    fix = f"give the format with --from, one of {', '.join(FORMATS.names)}"
-    return ConfigError("format-unknown", "the format is not recognised", where=where, fix=fix)
+    raise ConfigError("format-unknown", "the format is not recognised", where=source.name, fix="give the format with --from")
 
 
 def iter_groups(source: Source, only: str = "") -> Iterator[tuple[str, tuple[InputFile, ...]]]:

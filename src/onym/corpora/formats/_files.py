@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from onym.corpora.base import MalformedError, require_good
 from onym.errors import InputError, LimitError
@@ -19,6 +18,8 @@ from onym.store.files.source import InputFile, Source
 
 HEAD = 16 * 1024
 """Number of first bytes by which a format is recognised."""
+TABLES = (".csv", ".tsv", ".tab", ".xlsx")
+"""File name extensions of tables."""
 _IN_NAMES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-#")
 _ESCAPED = re.compile(r"%([0-9A-F]{2})")
 _NUMBERED = re.compile(r"%~[0-9]+$")
@@ -39,6 +40,11 @@ def first_bytes(file: InputFile) -> bytes:
     return data
 
 
+def is_json(file: InputFile) -> bool:
+    """Return whether a file begins like JSON lines, a JSON list or a JSON object."""
+    return head(file)[:1] in (b"{", b"[")
+
+
 def any_looks(source: Source, looks_right: Callable[[InputFile], bool]) -> bool:
     """Return whether `looks_right` is true for at least one file of the source."""
     return any(looks_right(file) for file in source.files)
@@ -57,33 +63,6 @@ def require_few_lines(lines: int, file: InputFile, number: int) -> None:
         raise LimitError("limit-record", what, where=f"{file.name}:{number}")
 
 
-def from_latin1(file: InputFile) -> InputFile:
-    """Return an input file that yields the content of an ISO-8859-1 file as UTF-8.
-
-    >>> [line.text for line in iter_lines(from_latin1(InputFile.from_bytes("a.txt", b"caf\\xe9")))]
-    ['caf\xe9']
-    """
-    return InputFile(file.name, lambda: cast("BinaryIO", _Recoded(file)), -1, file.limits)
-
-
-class _Recoded(io.RawIOBase):
-    """A stream that re-encodes a decompressed ISO-8859-1 file as UTF-8."""
-
-    def __init__(self, file: InputFile) -> None:
-        super().__init__()
-        self._context = file.open()
-        self._stream = self._context.__enter__()
-
-    def read(self, size: int | None = -1) -> bytes:
-        wanted = -1 if size is None or size < 0 else max(1, size // 2)  # a byte becomes at most two in UTF-8
-        return self._stream.read(wanted).decode("latin-1").encode()
-
-    def close(self) -> None:
-        if not self.closed:
-            self._context.__exit__(None, None, None)
-        super().close()
-
-
 def whole_text(file: InputFile) -> str:
     """Return the text of a file, unchanged; raise LimitError if the file is too long."""
     limit, data = file.limits.document_bytes, bytearray()
@@ -96,7 +75,8 @@ def whole_text(file: InputFile) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as e:
         where = f"{file.name} (byte {e.start:,})"
-        raise InputError("input-encoding", "not valid UTF-8", where=where, fix="convert the file to UTF-8") from e
+        fix = "give its encoding with --encoding, or convert the file to UTF-8"
+        raise InputError("input-encoding", "not valid UTF-8", where=where, fix=fix) from e
 
 
 def file_name(document_id: str) -> str:

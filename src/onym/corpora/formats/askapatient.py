@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from onym.corpora.base import Draft, Facet, Item, MalformedError, Output, Segment, Style
-from onym.corpora.formats._files import any_looks, from_latin1, head, iter_lines
+from onym.corpora.formats._files import any_looks, head, iter_lines
 from onym.corpora.formats._segments import iter_line_segments
 from onym.corpora.ids import drop_type, format_ids, keeps_ids, parse_ids_with_note
+from onym.store.files.encodings import as_utf8
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"text", "mentions", "concept ids", "composites"})
 IS_FOLDER = False
+DECODES = True
 
 NAME = "name"
 _PREFIX = "snomedct"
@@ -62,7 +64,7 @@ def _looks_right(file: InputFile) -> bool:
 
 def _read_file(file: InputFile) -> Iterator[Item]:
     stem = re.sub(r"^askapatient\.|\.txt$", "", file.stem)
-    for line in iter_lines(from_latin1(file)):
+    for line in iter_lines(as_utf8(file, "latin-1")):
         document_id, where = f"{stem}.{line.number}", f"{file.name}:{line.number}"
         if line.error:
             yield MalformedError.of(line.error).problem(document_id)

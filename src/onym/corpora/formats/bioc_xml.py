@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+DECODES = True
 EXTENSIONS = (".biocxml",)
 
 _BEGIN = re.compile(rb"<(?:\?xml|!DOCTYPE|!--|collection)")

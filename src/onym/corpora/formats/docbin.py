@@ -206,6 +206,7 @@ def _columns(attrs: list[Any], tokens: Column) -> dict[str, Column]:
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+DECODES = True
 EXTENSIONS = (".spacy",)
 preserved_facets = preserve_all
 

@@ -17,6 +17,7 @@ from onym.types import EVIDENCE, Document, LinkedDocument
 
 HOLDS: frozenset[Facet] = ALL
 IS_FOLDER = False
+DECODES = True
 EXTENSIONS = (".parquet",)
 preserved_facets = preserve_all
 

@@ -9,12 +9,12 @@ website.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from onym.corpora.base import DELETED, Facet, Item, MalformedError, Output, Style
+from onym.corpora.base import DELETED, Facet, Item, MalformedError
 from onym.corpora.formats._files import any_looks, head
-from onym.errors import ConfigError
+from onym.corpora.formats._read_only import preserve_nothing, refuse_to_write
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xml import iter_records
 from onym.types import Document, Passage, Problem
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text", "passages"})
 IS_FOLDER = False
+preserved_facets, write = preserve_nothing, refuse_to_write
+DECODES = True
 
 _ARTICLE, _DELETED = "PubmedArticle", "DeleteCitation"
 _RECORDS = frozenset({_ARTICLE, _DELETED})
@@ -47,16 +49,6 @@ def read(source: Source) -> Iterator[Item]:
                 yield _document(record, where)
             except MalformedError as e:
                 yield e.problem()
-
-
-def preserved_facets(document: Document) -> frozenset[Facet]:  # noqa: ARG001 - of the protocol
-    """Return no facets, as the format is read-only."""
-    return frozenset()
-
-
-def write(documents: Iterable[Document], output: Output, style: Style = "") -> None:  # noqa: ARG001
-    """Raise ConfigError, as the format is read-only."""
-    raise ConfigError("format-read-only", "pubmed can be read but not written", fix="use another format")
 
 
 def _looks_right(file: InputFile) -> bool:

@@ -11,6 +11,7 @@ from onym.types import Document
 
 HOLDS: frozenset[Facet] = frozenset({"document ids", "text"})
 IS_FOLDER = True
+MAY_BE_CP1252 = True
 
 
 def matches(source: Source) -> bool:

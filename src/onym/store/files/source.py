@@ -129,6 +129,7 @@ def _display_name(name: str) -> str:
 
 
 __all__ = ["InputFile", "SkippedEntry", "Source"]
+_ZIPPED_DOCUMENTS = frozenset({".xlsx", ".docx", ".odt", ".ods"})  # zip files that are one document
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class Source:
             return cls(path.name, tuple(files), tuple(skipped))
         file = InputFile.from_path(path, limits=limits)
         head = file.head(512)
-        if path.suffix != ".xlsx" and is_zip(path, head):
+        if path.suffix.lower() not in _ZIPPED_DOCUMENTS and is_zip(path, head):
             return cls.of_files(path.name, list(zip_files(path, limits)))
         if is_tar(head):
             return cls(path.name, tuple(tar_files(file, limits)))
