@@ -148,10 +148,15 @@ class Maker:
         plain = [{"doc_id": doc.id, "ward": 7, "note": doc.text} for doc in docs]
         self._write(self._name(".json"), json.dumps(plain).encode(), Entry("read", docs=docs))
 
-    def other_encoding(self) -> None:
+    def windows(self) -> None:
+        self._encoded("cp1252")
+
+    def utf16(self) -> None:
+        self._encoded("utf-16")
+
+    def _encoded(self, encoding: str) -> None:
         name = self._name(".txt")
         text = f"Sjögren syndrome, 39 °C {self._random.getrandbits(64):016x}"
-        encoding = self._random.choice(["cp1252", "utf-16"])
         self._write(name, text.encode(encoding), Entry("read", docs=[Doc(_stem(name), text)]))
 
     def brat(self) -> None:
@@ -277,7 +282,7 @@ def _bioc_xml(docs: list[Doc]) -> bytes:
 
 READABLE: tuple[Callable[[Maker], None], ...] = (
     Maker.text, Maker.pubtator, Maker.jsonl, Maker.json_list, Maker.json_with_bad_item, Maker.bioc, Maker.brat,
-    Maker.parquet, Maker.citations, Maker.table, Maker.records, Maker.other_encoding,
+    Maker.parquet, Maker.citations, Maker.table, Maker.records, Maker.windows, Maker.utf16,
 )  # fmt: skip
 OTHERS: tuple[Callable[[Maker], None], ...] = (
     Maker.link_inside, Maker.aside, Maker.empty, Maker.link_up, Maker.unknown, Maker.no_text, Maker.not_utf8,
