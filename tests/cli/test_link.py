@@ -37,6 +37,7 @@ def folder(tmp_path: Path, tiny_kb: Path) -> Path:
 def test_predictions(folder: Path) -> None:
     done = onym("link", "good.txt", "--kb", "kb", "-o", "p.jsonl", "--json", cwd=folder)
     file = {"name": "good.txt", "state": "read", "format": "pubtator", "code": "", "why": "", "documents": 1}
+    file |= {"encoding": "", "text_columns": [], "id_column": ""}
     assert json.loads(done.stdout) == {
         "files": 1, "files_read": 1, "files_ignored": 0, "files_failed": 0, "inputs": [file],
         "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "problems": 0, "output": "p.jsonl",

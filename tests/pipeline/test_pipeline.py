@@ -329,3 +329,13 @@ def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:
     assert Pipeline(linker, calibration=found).for_terms().calibration is None
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
         Pipeline(linker, calibration=found, precision=0.9).for_terms()
+
+
+def test_link_and_link_many_name_each_other(tiny_kb: Path) -> None:
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
+    for several in (["fever"], ("fever", "cough")):
+        with pytest.raises(InputError, match="link_many"):
+            pipeline.link(several)  # type: ignore[arg-type]
+    for single in ("fever", Document("1", "fever")):
+        with pytest.raises(InputError, match="with link"):
+            pipeline.link_many(single)  # type: ignore[arg-type]

@@ -14,8 +14,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Literal, Self, get_args
 
 from onym.corpora.base import DELETED, NO_OPTIONS, Item, ReadOptions
-from onym.corpora.formats import format_of, get, iter_groups
-from onym.corpora.formats._files import TABLES, is_json
+from onym.corpora.formats import format_of, format_with_columns, get, iter_groups
 from onym.corpora.problems import KEEPS_ALL, problem_of
 from onym.errors import ConfigError, InputError, IntegrityError, LimitError, OnymError, printable
 from onym.store.files.encodings import CP1252, as_utf8, recognise, require_encoding
@@ -120,7 +119,7 @@ def plan_of(source: Source, format: str = "", options: ReadOptions = NO_OPTIONS)
 
 def first_error(plans: Sequence[Plan], where: str) -> OnymError:
     """Return the error for plans in which no file can be read."""
-    from onym.corpora.formats._hints import unknown_format
+    from onym.corpora.formats.hints import unknown_format
 
     return next((error for plan in plans for error in plan.errors), unknown_format(where))
 
@@ -167,7 +166,7 @@ class _PlanBuilder:
                     self._take_file(file)
 
     def _take_file(self, file: InputFile) -> None:
-        from onym.corpora.formats._hints import unknown_format  # lazy, because it imports pyarrow
+        from onym.corpora.formats.hints import unknown_format  # lazy, because it imports pyarrow
 
         try:
             name = self._format or self._format_of(file)
@@ -183,11 +182,9 @@ class _PlanBuilder:
     def _format_of(self, file: InputFile) -> str:
         """Return the format of a file, or "" if it is not recognised; raise InputError for a PDF and the like."""
         shown = as_utf8(file, self._encoding or recognise(file))
-        if self._options.text_columns and is_json(shown):
-            return "records"
-        if self._options.text_columns and (file.stem.endswith(TABLES) or file.stem == STDIN):
-            return "table"
-        from onym.corpora.formats._hints import require_text
+        if self._options.text_columns and (name := format_with_columns(shown) or ("table" if file.stem == STDIN else "")):
+            return name
+        from onym.corpora.formats.hints import require_text
 
         found = format_of(shown)
         if found in ("", "text"):  # a plug-in may read documents of other programs

@@ -299,8 +299,9 @@ class Pipeline:
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link a text or document. Annotated mentions are used; if there are none, mentions are detected."""
-        if not isinstance(text, str | Document | bytes):
-            what = f"link takes a text or a Document, not a {type(text).__name__}"
+        given: object = text
+        if isinstance(given, list | tuple):
+            what = f"link takes a text or a Document, not a {type(given).__name__}"
             raise InputError("type-text", what, fix="link several texts with link_many")
         return next(self.link_many([text]))
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import cast
 
 from onym.corpora.base import Format
-from onym.corpora.formats._files import first_bytes
+from onym.corpora.formats._files import TABLES, first_bytes, is_json
 from onym.errors import ConfigError, OnymError
 from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
@@ -17,6 +17,7 @@ ORDER = (
     "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
     "label_studio", "doccano", "records", "jsonl", "medline", "ris", "hpo_gsc", "cometa", "askapatient", "table", "text",
 )  # fmt: skip
+HELPERS = ("hints",)
 READ_ONLY = ("pubmed", "records", "medline", "ris", "table")
 _ALSO = {"bioc": "bioc_xml"}  # aliases
 
@@ -63,6 +64,15 @@ def format_of(file: InputFile) -> str:
             return name
     begin = Source(file.name, (InputFile.from_bytes(file.name, first_bytes(file), file.limits),))
     return next((name for name in names if _matches(get(name), begin)), "")
+
+
+def format_with_columns(file: InputFile) -> str:
+    """Return the format of a file whose columns or keys the user names: `records` for JSON, `table` by its extension, else "".
+
+    >>> format_with_columns(InputFile.from_bytes("a.csv", b"nr,befund"))
+    'table'
+    """
+    return "records" if is_json(file) else "table" if file.stem.endswith(TABLES) else ""
 
 
 def formats_to_write() -> dict[str, str]:

@@ -83,7 +83,8 @@ def join_texts(document_id: str, texts: Sequence[tuple[str, str]]) -> Document:
     """
     if len(texts) == 1:
         return Document(document_id, texts[0][1])
-    text, passages = "", []
+    text = ""
+    passages: list[Passage] = []
     for name, piece in texts:
         if piece.strip():
             text += "" if not passages else " " if passages[-1].kind == "title" else "\n"

@@ -16,6 +16,7 @@ from onym.corpora.formats._columns import TITLES, guess_columns, join_texts
 from onym.corpora.formats._files import any_looks, head, id_of_file, is_json, iter_objects
 from onym.corpora.formats._read_only import preserve_nothing, refuse_to_write
 from onym.corpora.plain import identifier, string
+from onym.store.files.json import keys_in
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
@@ -49,25 +50,7 @@ def first_keys(file: InputFile) -> tuple[list[str], bool]:
     >>> first_keys(InputFile.from_bytes("a.jsonl", b'{"title": "Fever", "year": 2020}'))
     (['title', 'year'], True)
     """
-    import ijson
-    from ijson.common import IncompleteJSONError, JSONError
-
-    keys: list[str] = []
-    if not is_json(file):
-        return keys, False
-    data = head(file)
-    of_object = "item" if data.startswith(b"[") else ""
-    try:
-        for prefix, event, value in ijson.parse(data, multiple_values=True):
-            if event == "map_key" and prefix == of_object:
-                keys.append(value)
-            if event == "end_map" and prefix == of_object:
-                return keys, True
-            if len(keys) == _SHOWN:
-                break
-    except (IncompleteJSONError, JSONError, UnicodeError, ValueError, OverflowError):
-        pass  # the first bytes may end within an object
-    return keys, False
+    return keys_in(head(file), _SHOWN) if is_json(file) else ([], False)
 
 
 def _looks_right(file: InputFile) -> bool:

@@ -57,6 +57,30 @@ def iter_pairs(file: InputFile, prefix: str = "") -> Iterator[tuple[str, Any]]:
     yield from _parse_guarded(file, depth, lambda stream: ijson.kvitems(stream, prefix, use_float=True, buf_size=_READ))
 
 
+def keys_in(data: bytes, count: int) -> tuple[list[str], bool]:
+    """Return up to `count` keys of the first object in the first bytes of a file, and whether the object is whole.
+
+    >>> keys_in(b'[{"id": 1, "te', 40)
+    (['id'], False)
+    """
+    import ijson
+    from ijson.common import IncompleteJSONError, JSONError
+
+    keys: list[str] = []
+    prefix = "item" if data.startswith(b"[") else ""
+    try:
+        for where, event, value in ijson.parse(data, multiple_values=True):
+            if event == "map_key" and where == prefix:
+                keys.append(value)
+            if event == "end_map" and where == prefix:
+                return keys, True
+            if len(keys) == count:
+                break
+    except (IncompleteJSONError, JSONError, UnicodeError, ValueError, OverflowError):
+        pass  # the first bytes may end within the object
+    return keys, False
+
+
 def parse_line(data: bytes, where: str, limits: Limits = DEFAULT_LIMITS) -> Any:
     """Parse one line of a JSONL file.
 
