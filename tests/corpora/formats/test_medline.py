@@ -6,8 +6,8 @@ from onym.corpora.corpus import read_sources
 from onym.corpora.formats import detect, medline
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
-from onym.testing.documents import source_of
 from onym.types import Document, Passage, Problem
+from tests.support.documents import source_of
 
 FIRST = (
     "PMID- 31234567\nOWN - NLM\nIS  - 1474-547X (Electronic)\nTI  - Metformin in patients with type 2 diabetes\n"

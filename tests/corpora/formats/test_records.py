@@ -10,8 +10,8 @@ from onym.corpora.base import ReadOptions
 from onym.corpora.corpus import read_sources
 from onym.corpora.formats import detect
 from onym.errors import ConfigError
-from onym.testing.documents import source_of
 from onym.types import Document, Problem
+from tests.support.documents import source_of
 
 ROWS = [{"pmid": 1, "title": "Asthma.", "abstract": "Fever."}, {"pmid": "2", "title": "Cough", "abstract": None}]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from onym.corpora.corpus import read_sources
 from onym.corpora.formats import detect, ris
-from onym.testing.documents import source_of
 from onym.types import Document, Passage, Problem
+from tests.support.documents import source_of
 
 DATA = (
     "TY  - JOUR\nAN  - 99\nID  - other\nT1  - Asthma in children\nN2  - Fever was\n\nseen.\nER  - \n\n"

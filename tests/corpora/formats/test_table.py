@@ -14,8 +14,8 @@ from onym.corpora.corpus import read_corpus, read_sources
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.xlsx import write_xlsx
-from onym.testing.documents import PLAIN, source_of
 from onym.types import Document, Passage, Problem
+from tests.support.documents import PLAIN, source_of
 
 
 def read(data: bytes | str, name: str = "a.csv") -> list[Document | Problem]:
