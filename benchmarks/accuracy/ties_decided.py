@@ -124,7 +124,7 @@ def _links(case: Case, links: dict[Span, Link]) -> list[Link]:
 
 
 def _candidate_key(candidate: Candidate, kb: KnowledgeBase) -> Key:
-    return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.names.find(candidate.name))
+    return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.find(candidate.name))
 
 
 # Linkers whose ties are measured, over the open knowledge base.

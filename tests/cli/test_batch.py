@@ -37,7 +37,7 @@ def test_exit_status_reports_skipped_documents(tiny_kb: Path, tmp_path: Path) ->
     corpus_at(tmp_path)
     pipeline_at(tiny_kb, tmp_path)
     (tmp_path / "notes" / "9.bin").write_bytes(b"\x00\x01")
-    (tmp_path / "notes" / "8.txt").write_bytes(b"\xff\xff")
+    (tmp_path / "notes" / "8.txt").write_bytes(b"\x81\xff")
     assert "9.bin" in onym("batch", "plan", "notes", "--pipeline", "pipeline", "-o", "out", cwd=tmp_path, status=5).stderr
     done = onym("batch", "run", "out", "--workers", "1", cwd=tmp_path, status=5)
     assert "problem input-encoding\t1" in done.stdout

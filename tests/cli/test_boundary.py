@@ -160,4 +160,5 @@ def test_an_empty_argument_is_an_error_in_every_command(tmp_path: Path, command:
     words = command.split("|")
     done = onym(*words, cwd=tmp_path, status=2)
     assert done.stdout == ""
-    assert f"[argument-empty] argument {len(words)} of the command is empty" in done.stderr
+    code = "argument-empty"
+    assert f"[{code}] argument {len(words)} of the command is empty" in done.stderr

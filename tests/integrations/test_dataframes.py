@@ -46,7 +46,7 @@ def test_maps_polars_series(linker: ExactLinker) -> None:
     assert tuple(found.columns) == COLUMNS
     assert found["concept_id"].to_list()[:3] == ["MESH:D005334", None, "MESH:D005334"]
     assert found["preferred_name"].to_list()[0] == "Fever"
-    assert found["matched_name"].to_list()[:3] == ["pyrexia", None, "fever"]
+    assert found["matched_name"].to_list()[:3] == ["Pyrexia", None, "Fever"]
     assert found["nil_reason"].to_list() == [None, None, None, None, None, "no-candidate", None]
     assert found.schema["score"] == pl.Float64
     assert found.row(1) == found.row(4) == (None,) * len(COLUMNS)

@@ -21,9 +21,9 @@ def test_a_concept_is_ranked_once_by_its_best_name(kb: KnowledgeBase) -> None:
     names = [(kb.find("mi"), 0.9), (kb.find("heart attack"), 0.8), (kb.find("fever"), 0.7)]
     candidates = rank_concepts(kb, names, 10).candidates
     assert candidates == (
-        Candidate("mesh:D006973", "mi", 0.9),
-        Candidate("mesh:D009203", "mi", 0.9),
-        Candidate("mesh:D005334", "fever", 0.7),
+        Candidate("mesh:D006973", "MI", 0.9),
+        Candidate("mesh:D009203", "MI", 0.9),
+        Candidate("mesh:D005334", "Fever", 0.7),
     )
     assert rank_concepts(kb, names, 2).candidates == candidates[:2]
 

@@ -171,7 +171,7 @@ def test_all_linkers_order_ties_equally(tmp_path: Path, model: Path, name: str, 
 
 
 def order_key(kb: KnowledgeBase, candidate: Candidate) -> tuple[int, ...]:
-    return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.names.find(candidate.name))
+    return kb.order.key(kb.concept_ids.find(candidate.concept_id), kb.find(candidate.name))
 
 
 def make_tied_kb(folder: Path, prefer: tuple[str, ...]) -> KnowledgeBase:

@@ -24,8 +24,8 @@ def pipeline(tiny_kb: Path) -> Pipeline:
     return Pipeline(ExactLinker(kb), DictionaryDetector(kb))
 
 
-@pytest.mark.parametrize("texts", ["fever", Document("1", "fever"), ["fever"], iter([Document("1", "fever")])])
-def test_link_many_accepts_single_text_or_document(pipeline: Pipeline, texts: Any) -> None:
+@pytest.mark.parametrize("texts", [["fever"], ("fever",), iter([Document("1", "fever")])])
+def test_link_many_accepts_texts_and_documents(pipeline: Pipeline, texts: Any) -> None:
     assert [(linked.document.id, len(linked.links)) for linked in pipeline.link_many(texts)] == [("1", 1)]
 
 

@@ -29,8 +29,13 @@ _DOCUMENTS = {
     "bioc_xml": ("a.xml", b"<document><id>1</id><passage><offset>0</offset><text>{text}</text></passage></document>"),
     "cometa": ("a.tsv", b"1\tfever\ta\t1\tb\t2\t{text}\n"),
     "text": ("a.txt", b"{text} "),
+    "medline": ("a.nbib", b"PMID- 1\nTI  - {text}\n\n"),
+    "ris": ("a.ris", b"TY  - JOUR\nTI  - {text}\nER  - \n"),
+    "table": ("a.csv", b"{text}\n"),
+    "records": ("b.jsonl", b'{"title":"{text}"}\n'),
 }
 _HEADS = {
+    "table": b"text\n",
     "bioc_xml": b"<collection>",
     "cometa": b"ID\tTerm\tGeneral SNOMED Label\tGeneral SNOMED ID\tSpecific SNOMED Label\tSpecific SNOMED ID\tExample\n",
 }

@@ -50,9 +50,9 @@ def test_mines_nearest_wrong_concepts(kb: KnowledgeBase, linker: DenseLinker) ->
         doc = Document("1", queries.surface, (Mention(0, len(queries.surface), queries.surface),))
         (linked,) = linker.link([doc])
         wanted = [
-            (kb.concept_ids.find(each.concept_id), kb.names.find(each.name))
+            (kb.concept_ids.find(each.concept_id), kb.find(each.name))
             for each in linked.links[0].candidates
-            if not set(kb.name_concepts[kb.names.find(each.name)].tolist()) & set(queries.concepts)
+            if not set(kb.name_concepts[kb.find(each.name)].tolist()) & set(queries.concepts)
         ]
         assert wrong == wanted[:2]
         assert not {concept for concept, _ in wrong} & set(queries.concepts)

@@ -262,7 +262,7 @@ def mine(linker: DenseLinker, pairs: MentionPairs, hard: int) -> list[list[Wrong
     linked = linker.link(documents, top_k=hard + max(map(len, gold), default=0) + _SPARE)
     found = []
     for concepts, item in zip(gold, linked, strict=True):
-        near = ((kb.concept_ids.find(each.concept_id), kb.names.find(each.name)) for each in item.links[0].candidates)
+        near = ((kb.concept_ids.find(each.concept_id), kb.find(each.name)) for each in item.links[0].candidates)
         # A name that is also a name of the right concept is not a negative.
         wrong = ((concept, name) for concept, name in near if concepts.isdisjoint(kb.name_concepts[name].tolist()))
         found.append(list(islice(wrong, hard)))
