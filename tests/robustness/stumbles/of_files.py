@@ -114,7 +114,7 @@ def link_and_link_many_name_each_other(scene: Scene) -> str:
     told = []
     for call, value in ((pipeline.link, ["Asthma", "Fever"]), (pipeline.link_many, "Asthma")):
         try:
-            call(value)  # type: ignore[operator]
+            call(value)  # type: ignore[arg-type]
         except InputError as e:
             told.append(str(e))
     assert len(told) == 2
