@@ -3,9 +3,8 @@
 import tomllib
 from pathlib import Path
 
-extras = ("lexical", "report", "generative", "dense", "train", "xlsx", "spacy", "mcp", "ray", "serve")
 project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-optional = [requirement for extra in extras for requirement in project["optional-dependencies"][extra]]
+optional = [requirement for extra in project["optional-dependencies"].values() for requirement in extra]
 for requirement in [*project["dependencies"], *optional]:
     if not requirement.startswith("onym["):  # an extra that has others in it
         print(requirement.replace(">=", "=="))

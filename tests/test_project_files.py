@@ -39,6 +39,11 @@ def test_installed_package_has_this_version() -> None:
     assert onym.__version__ == PROJECT["project"]["version"]
 
 
+def test_the_extra_all_has_every_other_extra() -> None:
+    extras = dict(PROJECT["project"]["optional-dependencies"])
+    assert extras.pop("all") == [f"onym[{','.join(extras)}]"]
+
+
 def test_citation_has_this_version() -> None:
     citation = read(ROOT / "CITATION.cff")
     assert citation["cff-version"] == "1.2.0"

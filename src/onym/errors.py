@@ -176,8 +176,8 @@ def format_id(document_id: str) -> str:
 def missing_extra(what: str, extra: str) -> ConfigError:
     """Build the error for a feature whose optional dependencies are not installed.
 
-    >>> missing_extra("TF-IDF similarity", "lexical").fix
-    "pip install 'onym[lexical]'"
+    >>> missing_extra("training a reranker", "train").fix
+    "pip install 'onym[train]'"
     """
     return ConfigError("extra-missing", f"{what} needs packages that are not installed", fix=f"pip install 'onym[{extra}]'")
 

@@ -67,7 +67,7 @@ def test_reports_missing_packages(folder: Path) -> None:
         cwd=folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "pip install 'onym[generative]'" in done.stderr
+    assert "pip install 'onym[models]'" in done.stderr
 
 
 def test_the_help_has_an_example(folder: Path) -> None:

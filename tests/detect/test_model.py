@@ -70,10 +70,10 @@ def test_without_a_model(kb: KnowledgeBase, model: str | None) -> None:
 
 def test_without_its_packages(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     without_torch(monkeypatch, "onym.models", "onym.detect._")
-    with pytest.raises(ConfigError, match=r"onym\[dense\]"):
+    with pytest.raises(ConfigError, match=r"onym\[models\]"):
         open_detector(detector_config("model", model="lab/model", engine="torch"), kb)
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    for engine, extra in (("onnx", "onnx"), ("auto", "dense")):
+    for engine, extra in (("onnx", "onnx"), ("auto", "models")):
         with pytest.raises(ConfigError, match=rf"onym\[{extra}\]"):
             open_detector(detector_config("model", model="lab/model", engine=engine), kb)
 

@@ -13,7 +13,7 @@ def test_reports_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ConfigError, match="extra-missing") as caught:
         faiss()
-    assert "onym[dense]" in caught.value.fix
+    assert "onym[models]" in caught.value.fix
 
 
 def test_one_thread_restores_the_thread_count() -> None:

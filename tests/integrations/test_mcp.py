@@ -200,5 +200,5 @@ def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]]) -> tuple[list[d
 
 def test_missing_mcp_error_names_the_extra(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(ConfigError, match=r"pip install 'onym\[mcp\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'onym\[serve\]'"):
         integration.build_server(pipeline)

@@ -44,7 +44,7 @@ def test_missing_libraries(bert_folder: Path, small: Path, monkeypatch: pytest.M
     without(monkeypatch, "torch", "onnxruntime")
     monkeypatch.setitem(sys.modules, "safetensors", None)
     for folder in (bert_folder, small):
-        with pytest.raises(OnymError, match=r"onym\[dense\]"):
+        with pytest.raises(OnymError, match=r"onym\[models\]"):
             open_encoder(folder)
 
 

@@ -182,7 +182,7 @@ def test_dense_pipelines_need_torch_or_onnx_runtime(there: tuple[str, ...], is_e
     """Missing packages are reported before anything is downloaded."""
     code = "download-interrupted" if is_enough else "extra-missing"
     with patch.object(module, "find_spec", lambda name: name if name in there else None), pytest.raises(OnymError) as caught:
-        install(small_recipe(extra="dense"), FileSources("http://127.0.0.1:9"), patience=ONCE)
+        install(small_recipe(extra="models"), FileSources("http://127.0.0.1:9"), patience=ONCE)
     assert caught.value.code == code
     assert is_enough or "onym[onnx]" in caught.value.fix
 
@@ -215,7 +215,7 @@ def test_installs_a_model_with_only_a_vocabulary_file(tmp_path: Path) -> None:
     names = ("config.json", "model.safetensors", "vocab.txt", "tokenizer_config.json")
     model = {**TERMS, "folder": "encoder", "hub": "owner/tiny", "revision": "0" * 40}
     recipe = small_recipe(
-        extra="dense",
+        extra="models",
         models=[{**model, "files": [{"name": name, "megabytes": 1} for name in names]}],
         pipeline={"detector": {"kind": "dictionary"}, "linker": {"kind": "dense", "model": "encoder"}},
     )

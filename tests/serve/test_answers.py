@@ -300,4 +300,4 @@ def test_missing_openpyxl_error_names_the_extra(answers: JobRunner, monkeypatch:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     status, found = one(answers, op="workbook", content=content)
     assert (status, found["error"]["code"]) == (422, "extra-missing")
-    assert "onym[xlsx]" in found["error"]["fix"]
+    assert "onym[serve]" in found["error"]["fix"]

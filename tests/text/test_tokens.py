@@ -168,7 +168,7 @@ def test_reports_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError) as caught:
         Tokenizer(data)
     assert caught.value.code == "extra-missing"
-    assert "onym[generative]" in str(caught.value)
+    assert "onym[models]" in str(caught.value)
 
 
 @settings(max_examples=200)

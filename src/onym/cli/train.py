@@ -88,13 +88,13 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
 }
 """Training stages, each with its help text and the options of its example."""
 OWN_TRAINING = {
-    "mentions": ("sklearn", "lexical", "onym.train.mentions", "train_classifier"),
-    "rerank": ("sklearn", "lexical", "onym.train.rerank", "train_reranker"),
-    "genes": ("sklearn", "lexical", "onym.train.genes", "train_genes"),
-    "organisms": ("sklearn", "lexical", "onym.train.organisms", "train_organisms"),
-    "student": ("torch", "train", "onym.train.student", "train_student"),
+    "mentions": ("sklearn", "onym.train.mentions", "train_classifier"),
+    "rerank": ("sklearn", "onym.train.rerank", "train_reranker"),
+    "genes": ("sklearn", "onym.train.genes", "train_genes"),
+    "organisms": ("sklearn", "onym.train.organisms", "train_organisms"),
+    "student": ("torch", "onym.train.student", "train_student"),
 }
-"""Stages without a pretrained model: a package and the extra that has it, and the module and function that train."""
+"""Stages without a pretrained model: a package that they need, and the module and function that train."""
 
 
 def stage_command(stage: TrainingStage) -> Callable[..., None]:
@@ -122,7 +122,7 @@ def _training_config() -> type[PipelineTrainingConfig]:
     try:
         from onym.train.pipeline import PipelineTrainingConfig
     except ImportError as e:
-        raise missing_extra("training", "lexical") from e
+        raise missing_extra("training", "train") from e
     return PipelineTrainingConfig
 
 
@@ -202,10 +202,10 @@ def _run(
 
 def _training_function(stage: TrainingStage) -> Callable[[Any, Path, Path | None], Path]:
     """Return the training function of a stage. Missing packages are reported first, before the slow import of torch."""
-    package, extra, module, function = OWN_TRAINING.get(stage, ("accelerate", "train", "onym.train.run", "train"))
+    package, module, function = OWN_TRAINING.get(stage, ("accelerate", "onym.train.run", "train"))
     if find_spec(package) is None:
-        raise missing_extra("training", extra)
+        raise missing_extra("training", "train")
     try:
         return cast("Callable[[Any, Path, Path | None], Path]", getattr(import_module(module), function))
     except ImportError as e:
-        raise missing_extra("training", extra) from e
+        raise missing_extra("training", "train") from e

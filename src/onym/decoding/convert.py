@@ -91,5 +91,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as e:
-        raise missing_extra("converting a model", "generative") from e
+        raise missing_extra("converting a model", "models") from e
     return torch

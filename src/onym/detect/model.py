@@ -77,7 +77,7 @@ def _open_model(reference: ModelReference, config: ModelDetectorConfig, context:
         try:
             from onym.models.collective import open_shared
         except ImportError as e:
-            raise missing_extra("a trained detector on torch", "dense") from e
+            raise missing_extra("a trained detector on torch", "models") from e
         return open_shared(reference, config.dtype, config.device, context)
     try:
         from onym.models.onnx_collective import OnnxCollective

@@ -165,7 +165,7 @@ def points_of(vectors: Vectors, seed: int = 0) -> Points:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
     except ImportError as e:
-        raise missing_extra("plotting names", "lexical") from e
+        raise missing_extra("plotting names", "train") from e
     unit = unit_vectors(vectors)
     if np.allclose(unit, unit[0]):
         return np.zeros((len(unit), 2))  # t-SNE fails if all vectors are equal
@@ -262,5 +262,5 @@ def _open_encoder(model: str, name: str, *, download: bool, device: str) -> Enco
     try:
         from onym.models.torch_encoder import Encoder
     except ImportError as e:
-        raise missing_extra("an encoder", "dense") from e
+        raise missing_extra("an encoder", "models") from e
     return Encoder.open(folder_of(model, download=download), precision="fp32", device=device, name=name)

@@ -21,7 +21,7 @@ def faiss() -> Any:
     try:
         import faiss as library
     except ImportError as e:
-        raise missing_extra("an index of vectors", "dense") from e
+        raise missing_extra("an index of vectors", "models") from e
     return library
 
 

@@ -93,7 +93,7 @@ def build_server(pipeline: Pipeline) -> MCPServer:
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
     except ImportError as e:
-        raise missing_extra("the MCP server", "mcp") from e
+        raise missing_extra("the MCP server", "serve") from e
     tools = Tools(pipeline)
     functions = {tool.__name__: tool for tool in (tools.link, tools.explain, tools.lookup, tools.map)}
     parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}

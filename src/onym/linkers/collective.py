@@ -47,7 +47,7 @@ def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext
     try:
         from onym.models.collective import open_shared
     except ImportError as e:
-        raise missing_extra("a collective linker", "dense") from e
+        raise missing_extra("a collective linker", "models") from e
     model = open_shared(reference, config.dtype, config.device, context)
     return CollectiveLinker.of(model, kb, config, context)
 

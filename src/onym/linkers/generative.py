@@ -101,7 +101,7 @@ def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext
         from onym.decoding.session import open_model
         from onym.models.tokens import Tokenizer
     except ImportError as e:
-        raise missing_extra("a generative linker", "generative") from e
+        raise missing_extra("a generative linker", "models") from e
     folder = reference.folder(context)
     model = open_model(folder, config.dtype, device=config.device)
     about = {

@@ -70,5 +70,5 @@ def _torch() -> Any:
     try:
         import torch
     except ImportError as e:
-        raise missing_extra("a model", "generative") from e
+        raise missing_extra("a model", "models") from e
     return torch

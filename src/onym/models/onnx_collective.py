@@ -81,7 +81,7 @@ class OnnxCollective:
         tokenizer = Tokenizer.open(folder)
         require_vocabulary(tokenizer, shape.vocab_size)
         require_windows(settings, shape.max_length, tokenizer, folder)
-        require_attention(shape.num_attention_heads, settings.window, "use a smaller window, or install onym[dense]")
+        require_attention(shape.num_attention_heads, settings.window, "use a smaller window, or install onym[models]")
         heads = _read_heads(folder / HEADS, settings, shape.hidden_size)
         graph = document_graph(shape, arrays, is_int8=is_int8, is_exact=not is_int8 or multiplies_exactly())
         about = {

@@ -37,7 +37,7 @@ class OnnxEncoder(TextEncoder):
         require_vocabulary(tokenizer, shape.vocab_size)
         settings = settings.update(length=min(settings.length, shape.max_length))
         self._heads = shape.num_attention_heads
-        require_attention(self._heads, settings.length, "set a smaller length in encoder.json, or install onym[dense]")
+        require_attention(self._heads, settings.length, "set a smaller length in encoder.json, or install onym[models]")
         super().__init__(tokenizer, settings, shape.pad_token_id, about)
         self.width, self.precision = shape.hidden_size, precision
         self._session, self._first = session, shape.first_position

@@ -52,7 +52,7 @@ def require_library(what: str = "an encoder", engine: ReaderEngine = "auto") -> 
     """Raise ConfigError if no library for the engine is installed; call this before downloading a model."""
     libraries = {"auto": ("torch", "onnxruntime"), "torch": ("torch",), "onnx": ("onnxruntime",)}[engine]
     if not any(map(_has, libraries)):
-        raise missing_extra(what, "onnx" if engine == "onnx" else "dense")
+        raise missing_extra(what, "onnx" if engine == "onnx" else "models")
 
 
 def _has(package: str) -> bool:
@@ -63,10 +63,10 @@ def require_cpu(device: str) -> None:
     """Raise ConfigError for GPUs, on which ONNX Runtime does not run here."""
     if device not in ("auto", "cpu"):
         what = f"this encoder runs on ONNX Runtime, which supports only the CPU, not {device}"
-        raise ConfigError("device-unavailable", what, fix="use --device cpu, or a float32 encoder with onym[dense]")
+        raise ConfigError("device-unavailable", what, fix="use --device cpu, or a float32 encoder with onym[models]")
 
 
 def _require_fp32(precision: Precision) -> None:
     if precision == "bf16":
         what = "this encoder runs on ONNX Runtime, which supports only fp32 here"
-        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or a float32 encoder with onym[dense]")
+        raise ConfigError("config-invalid", what, fix="use --dtype fp32, or a float32 encoder with onym[models]")

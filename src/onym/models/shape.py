@@ -185,6 +185,6 @@ def _find_refusal(error: ValidationError, folder: Path) -> OnymError:
     if first["type"] in ("greater_than_equal", "less_than_equal"):
         return LimitError("limit-model", what, where=where)
     if first["type"] == "literal_error":
-        fix = "install onym[dense], or use another encoder"
+        fix = "install onym[models], or use another encoder"
         return ConfigError("model-family", f"the encoder cannot run without torch: {what}", where=where, fix=fix)
     return InputError("model-malformed", what, where=where, fix="download the model again")

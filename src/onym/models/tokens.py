@@ -1,4 +1,4 @@
-"""Tokenizers, from tokenizer.json or vocab.txt. The library `tokenizers` is part of `onym[generative]` and `onym[onnx]`."""
+"""Tokenizers, from tokenizer.json or vocab.txt. The library `tokenizers` is part of `onym[models]` and `onym[onnx]`."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _parse_tokenizer(data: bytes) -> Any:
     try:
         from tokenizers import Tokenizer as Fast
     except ImportError as e:
-        raise missing_extra("a tokenizer", "generative") from e
+        raise missing_extra("a tokenizer", "models") from e
     return Fast.from_buffer(data)
 
 

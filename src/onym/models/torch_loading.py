@@ -100,7 +100,7 @@ def library() -> Any:
     try:
         import transformers
     except ImportError as e:
-        raise missing_extra("a model", "generative") from e
+        raise missing_extra("a model", "models") from e
     return transformers
 
 

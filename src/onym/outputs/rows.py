@@ -3,7 +3,7 @@
     .tsv  .csv    text, with a header
     .jsonl        one object per row
     .parquet      typed columns
-    .xlsx         the first sheet of a workbook; needs `pip install 'onym[xlsx]'`
+    .xlsx         the first sheet of a workbook; needs `pip install 'onym[serve]'`
 
 In .tsv and .csv, text that starts like a formula (= + - @) or with an apostrophe is prefixed with an apostrophe, so that
 spreadsheets do not evaluate it. `read_rows` removes the prefix. In .xlsx such cells are stored as text.

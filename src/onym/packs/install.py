@@ -186,7 +186,7 @@ def _require_extra(recipe: PipelineRecipe) -> None:
     if recipe.extra and not any(all(map(find_spec, packages)) for packages in _ENCODERS):
         what = f"the pipeline {recipe.name} needs packages that are not installed"
         raise ConfigError(
-            "extra-missing", what, fix="pip install 'onym[onnx]', or pip install 'onym[dense]' for torch and GPUs"
+            "extra-missing", what, fix="pip install 'onym[onnx]', or pip install 'onym[models]' for torch and GPUs"
         )
 
 

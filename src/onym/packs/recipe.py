@@ -106,7 +106,7 @@ class PipelineRecipe(Strict):
 
     name: str = Field(pattern=_FOLDER)
     title: str = Field(min_length=1)
-    extra: Literal["", "dense"] = ""
+    extra: Literal["", "models"] = ""
     rank: int = Field(default=0, ge=0, le=100, exclude=True)  # not part of the identity: it changes no answer
     releases: tuple[Release, ...] = Field(min_length=1)
     kb: Recipe

@@ -380,7 +380,7 @@ def upload(folder: Path, name: str) -> str:
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError
     except ImportError as e:
-        raise missing_extra("an upload to the hub", "generative") from e
+        raise missing_extra("an upload to the hub", "models") from e
     try:
         api = HfApi()
         address = str(api.create_repo(name, exist_ok=True))

@@ -195,7 +195,7 @@ def fetch_model(name: str, files: Sequence[str] = FETCHED) -> Path:
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ImportError as e:
-        raise missing_extra("a model of the hub", "generative") from e
+        raise missing_extra("a model of the hub", "models") from e
     try:
         return Path(snapshot_download(name, allow_patterns=list(files)))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as e:

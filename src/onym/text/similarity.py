@@ -1,7 +1,7 @@
 """TF-IDF similarity of names: cosine of character 3-grams within words.
 
-Needs only NumPy. If sparse_dot_topn is installed (`onym[lexical]`), searches with many queries are several times faster. They
-return the same scores, but of the names that tie at the cut-off, others may be listed.
+Needs only NumPy. If sparse_dot_topn is installed (in `onym[train]`), searches with many queries are several times faster.
+They return the same scores, but of the names that tie at the cut-off, others may be listed.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ def fit_weights(parts: Sequence[Occurrences], config: RegressionConfig) -> Float
         from scipy.sparse import csr_matrix
         from sklearn.linear_model import LogisticRegression
     except ImportError as e:
-        raise missing_extra("training a classifier", "lexical") from e
+        raise missing_extra("training a classifier", "train") from e
     rows = [row for part in parts for row in part.rows]
     is_mention = np.concatenate([part.is_mention for part in parts])
     if not is_mention.any() or is_mention.all():

@@ -241,7 +241,7 @@ def fit_matrix(matrix: Floats, is_right: npt.NDArray[np.bool_], config: TreesCon
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError as e:
-        raise missing_extra("training a reranker", "lexical") from e
+        raise missing_extra("training a reranker", "train") from e
     if not is_right.any() or is_right.all():
         fix = "set data.kb to the knowledge base that has the gold ids of the datasets"
         raise InputError("training-empty", "either all candidates are right, or all are wrong", fix=fix)

@@ -85,4 +85,4 @@ def test_missing_scikit_learn_error_names_the_extra(monkeypatch: pytest.MonkeyPa
     with pytest.raises(ConfigError) as caught:
         points_of(clusters(0.3))
     assert caught.value.code == "extra-missing"
-    assert "onym[lexical]" in caught.value.fix
+    assert "onym[train]" in caught.value.fix

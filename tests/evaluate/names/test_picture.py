@@ -57,7 +57,7 @@ def test_missing_torch_error_names_the_extra(
     with pytest.raises(ConfigError) as caught:
         draw_names(choice, models)
     assert caught.value.code == "extra-missing"
-    assert "onym[dense]" in caught.value.fix
+    assert "onym[models]" in caught.value.fix
 
 
 def test_titles_distinguish_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

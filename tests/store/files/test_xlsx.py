@@ -113,4 +113,4 @@ def test_missing_openpyxl_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ConfigError, match="not installed") as caught:
         write_xlsx([], ["a"], io.BytesIO())
-    assert caught.value.fix == "pip install 'onym[xlsx]'"
+    assert caught.value.fix == "pip install 'onym[serve]'"

@@ -39,7 +39,7 @@ def require_xlsx() -> None:
     try:
         import openpyxl  # noqa: F401
     except ImportError as e:
-        raise missing_extra("a spreadsheet (.xlsx)", "xlsx") from e
+        raise missing_extra("a spreadsheet (.xlsx)", "serve") from e
 
 
 def read_xlsx(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[str, ...]]:
