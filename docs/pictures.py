@@ -1,4 +1,4 @@
-"""Makes the picture of the README, docs/marked.png, in a headless Chromium: `python docs/pictures.py`.
+"""Makes the picture of the home page, docs/marked.png, in a headless Chromium: `python docs/pictures.py`.
 
 The text was written for it. The page is what `onym explain -o page.html` writes; as a picture has no mouse that hovers, the
 title of one mark is shown by a rule of style.

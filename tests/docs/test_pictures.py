@@ -1,4 +1,4 @@
-"""Tests that the picture in the README is small, and that the page it was taken from still has the text that it shows."""
+"""Tests that the picture of the home page is small, and that the page it was taken from still has the text that it shows."""
 
 from __future__ import annotations
 
