@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from onym.cli import app as onym_app
+from tests.cli.command import onym
 
 CODE = """
 import sys
@@ -31,6 +33,7 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
     [
         (["link", "asthma"], {"boundary", "app", "console", "help", "options", "inputs", "answers", "link"}),
         (["--version"], {"boundary", "app", "console"}),
+        (["--help"], {"boundary", "app", "console"}),
         (["kb", "--help"], {"boundary", "app", "console", "help", "options", "inputs", "kb"}),
     ],
 )
@@ -38,8 +41,19 @@ def test_command_imports_only_its_own_modules(tmp_path: Path, words: list[str], 
     assert modules_of(*words, cwd=tmp_path) == modules
 
 
-def test_help_imports_all_modules_of_commands(tmp_path: Path) -> None:
-    assert modules_of("--help", cwd=tmp_path) >= set(onym_app.MODULES.values())
+def test_full_help_describes_each_command(tmp_path: Path) -> None:
+    shown = onym("--help-all", cwd=tmp_path).stdout
+    assert [name for name in onym_app.MODULES if f"│ {name} " not in shown] == []
+    assert "--install-completion" in shown
+
+
+def test_help_and_its_page_of_advanced_commands_name_each_command(tmp_path: Path) -> None:
+    first, more = onym("--help", cwd=tmp_path).stdout, onym("advanced", cwd=tmp_path).stdout
+    named = [name for commands in onym_app.GROUPS.values() for name in commands]
+    assert all(f"  {name}" in first for name in named)
+    assert re.findall(r"^onym (\w+)\t.", more, re.MULTILINE) == list(onym_app.ADVANCED)
+    assert {*named, *onym_app.ADVANCED, "advanced"} == set(onym_app.MODULES)
+    assert "--install-completion" not in first
 
 
 def test_commands_have_a_name_and_a_help() -> None:

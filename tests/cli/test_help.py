@@ -9,7 +9,7 @@ import pytest
 from onym.cli.app import Commands
 from tests.cli.command import onym
 
-MAX_LINES = 60
+MAX_LINES, MAX_OPTIONS = 60, 20
 LONG = ["link", "map", "pipeline build", "serve"]
 SHORT = ["kb build", "model convert", "get"]
 
@@ -30,6 +30,7 @@ def options_of(command: str) -> list[str]:
 def test_help_shows_the_common_options(tmp_path: Path, command: str) -> None:
     lines = show(command, "--help", tmp_path).rstrip().splitlines()
     assert len(lines) <= MAX_LINES
+    assert sum(line.startswith("│ --") for line in lines) <= MAX_OPTIONS
     assert f"onym {command} --help-all" in lines[-1]
     assert any(f"Example: onym {command}" in line for line in lines[-10:])
     assert ("--port" if command == "serve" else "--output") in "".join(lines)

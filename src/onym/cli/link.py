@@ -9,6 +9,7 @@ import typer
 
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
+from onym.cli.help import MORE
 from onym.cli.inputs import (
     ENCODING,
     FAILED,
@@ -105,7 +106,10 @@ def link(
         ),
     ] = "",
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Omit the text of mentions from the formats table, fhir and omop.")
+        bool,
+        typer.Option(
+            "--no-text", rich_help_panel=MORE, help="Omit the text of mentions from the formats table, fhir and omop."
+        ),
     ] = False,
     id_style: Annotated[IdStyle | None, ID_STYLE] = None,
     code_system: Annotated[list[str] | None, CODE_SYSTEM] = None,

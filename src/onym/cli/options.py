@@ -27,7 +27,7 @@ LINKER = typer.Option(
     help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, organisms, variants, or a plug-in."
 )
 KB = typer.Option("--kb", help="Knowledge base.")
-CONCEPTS = typer.Option(help="Link only to the concepts listed in this file, one id per line.")
+CONCEPTS = typer.Option(rich_help_panel=MORE, help="Link only to the concepts listed in this file, one id per line.")
 ALL = typer.Option(
     "--all", rich_help_panel=MORE, help="On a terminal, also list what is not linked, all candidates, ties and matched names."
 )
