@@ -153,4 +153,4 @@ def test_source_distribution_contains_the_test_data() -> None:
 
 def test_the_source_distribution_has_no_predictions() -> None:
     included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert [each for each in included if each.startswith("results")] == ["results/e2e/rows.json"]
+    assert [each for each in included if each.startswith("results")] == ["results/tables.md", "results/e2e/rows.json"]

@@ -1,6 +1,6 @@
 """Recompute the F1 of detectors (span and type) from the stored spans, and check the results page.
 
-Fails if a figure differs from results/detect or is missing from docs/reference/results-tables.md; `--write` writes the page.
+Fails if a figure differs from results/detect or is missing from results/tables.md; `--write` writes the page.
 Detectors are named after their training data. `granite-without-ncbi` was trained without NCBI disease, for a third of the
 steps; it is to be compared with `granite-three-third`, which was trained with NCBI disease for the same number of steps.
 

@@ -1,6 +1,6 @@
 """Recompute all end-to-end figures (detection and linking) from the stored predictions, and check the results page.
 
-Fails if a figure differs from results/e2e or is missing from docs/reference/results-tables.md; `--write` writes the page.
+Fails if a figure differs from results/e2e or is missing from results/tables.md; `--write` writes the page.
 `--rerun ROW` predicts 20 documents of a row again. `--quick` trusts the stored figures, because the knowledge base takes a
 minute to build; otherwise, rows of another knowledge base are listed on stderr. `best` has the figures of the system that
 is best on dev, by corpus. Systems that link gold mentions have separate tables.

@@ -1,6 +1,6 @@
 """Recompute all figures of the generative linker from the stored predictions, and check the results page.
 
-Fails if a figure differs from results/generative or is missing from docs/reference/results-tables.md; `--write` writes the
+Fails if a figure differs from results/generative or is missing from results/tables.md; `--write` writes the
 page. `--rerun ROW` predicts about 130 mentions of a row again with the stored model. `--quick` recomputes only the datasets
 whose knowledge base is built in seconds, and trusts the stored figures of the others.
 """

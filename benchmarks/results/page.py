@@ -13,7 +13,7 @@ from onym.evaluate.slices import SLICES
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results-tables.md"
+PAGE = Path(__file__).parents[2] / "results" / "tables.md"
 
 PageWith = Callable[[Sequence[Row], Mapping[str, Curve], str], str]
 """Insert the tables of rows and curves into a page and return it."""
@@ -47,7 +47,7 @@ class Section:
         return Store(FOLDER / self.name)
 
 
-# Tables of docs/reference/results-tables.md that all linkers share: rows, slices, learning curves.
+# Tables of results/tables.md that all linkers share: rows, slices, learning curves.
 
 NO_ROWS = "There are no rows yet."
 _FIRST = ("stage", "start", "search", "ranking", "trained on")

@@ -11,7 +11,7 @@ from onym.evaluate.end_to_end import END_TO_END
 from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.published import PUBLISHED, PublishedFigure, find_published
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "results-tables.md"
+PAGE = Path(__file__).parents[2] / "results" / "tables.md"
 
 
 @pytest.mark.parametrize("figure", PUBLISHED, ids=lambda each: f"{each.system}-{each.dataset}-{each.protocol}")
