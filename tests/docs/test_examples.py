@@ -34,7 +34,7 @@ WITH_BASH = {
     "docs/how-to/link-a-large-corpus.md",  # also shows job files for a cluster
     "README.md", "docs/index.md", "docs/tutorial/first-knowledge-base.md", "docs/how-to/build-from-umls.md",
     "docs/how-to/build-from-mesh.md", "docs/how-to/build-from-snomed.md", "docs/how-to/build-from-ncbi.md",
-    "docs/how-to/download.md", "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md",
+    "docs/how-to/link-with-a-model.md", "docs/how-to/link-raw-text.md",
     "docs/how-to/train-a-linker.md", "docs/how-to/get-a-pipeline.md", "docs/how-to/link-six-types.md",
 }  # fmt: skip
 FENCE = re.compile(r"^( *)(`{3,})([^`]*)$")

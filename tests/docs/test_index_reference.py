@@ -1,4 +1,4 @@
-"""Tests that docs/reference/index.md lists the configuration, kinds and numbers that a build writes."""
+"""Tests that docs/reference/vector-index.md lists the configuration, kinds and numbers that a build writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from onym.index.artefact import FILE, FORMAT, KIND, IndexOrigin
 from onym.index.kinds import AUTO, KINDS, LINKS, kind_for
 from onym.index.vectors import SHARD
 
-PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "index.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "vector-index.md").read_text("utf-8")
 
 
 def first_cells(heading: str) -> list[str]:

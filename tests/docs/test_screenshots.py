@@ -18,8 +18,8 @@ def test_pictures_are_small() -> None:
 
 def test_docs_show_exactly_the_pictures_of_the_script() -> None:
     script = (DOCS / "screenshots.py").read_text("utf-8")
-    pages = [path.read_text("utf-8") for path in (DOCS / "how-to").glob("*.md")]
-    shown = [name for page in pages for name in re.findall(r"\.\./images/([\w.-]+)", page)]
+    pages = [path.read_text("utf-8") for path in DOCS.rglob("*.md")]
+    shown = [name for page in pages for name in re.findall(r"images/(page-[\w.-]+)", page)]
     made = [f"{name}.png" for name in re.findall(r'"(page-\w+)": \(', script)]
     assert PICTURES
     assert PICTURES == sorted(shown) == sorted(made)
