@@ -48,7 +48,9 @@ def _pipelines(options: argparse.Namespace) -> Iterator[tuple[str, Pipeline]]:
         yield name, load(name)
     if options.kb:
         kb = KnowledgeBase.open(options.kb, prefer=[options.prefer] if options.prefer else [])
-        config = linker_config("rerank", model=options.model) if options.model else linker_config("exact")
+        config = (
+            linker_config("rerank", model=options.model, follow_annotations=False) if options.model else linker_config("exact")
+        )
         yield f"dictionary + {config.kind}", Pipeline(open_linker(config, kb), DictionaryDetector(kb))
     if not options.pipeline and not options.kb:
         starter = load("starter")

@@ -201,7 +201,7 @@ def build_six(kb: Path, folder: Path, models: Mapping[str, Path]) -> Pipeline:
     linkers: list[Mapping[str, Any]] = [
         {"kind": "genes", "model": str(models["genes"])},
         {"kind": "organisms", "model": str(models["organisms"])},
-        {"kind": "rerank", "model": reranker, "groups": ["Disease", "Chemical", "Phenotype"]},
+        {"kind": "rerank", "model": reranker, "groups": ["Disease", "Chemical", "Phenotype"], "follow_annotations": False},
     ] if models else [{"kind": "exact"}] * 3  # fmt: skip
     routes = [["Gene"], ["Species", "Cell line"], ["Disease", "Chemical"], ["Variant"]]
     linker = ByTypeLinkerConfig.of({"parts": [*linkers, {"kind": "variants"}], "types": routes})

@@ -14,7 +14,7 @@ from onym.evaluate.end_to_end import EndToEndEvaluation
 from onym.evaluate.evaluation import Evaluation
 from onym.evaluate.run import run_comparison, run_file, run_linker, run_pipeline, tune_pipeline
 from onym.evaluate.task import EvaluationTask
-from onym.evaluate.types import OTHER_TYPES, read_trained_types, types_of_pipeline
+from onym.evaluate.types import OTHER_TYPES, TRAINING_REQUEST, is_trained_on, read_trained_types, types_of_pipeline
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
@@ -43,6 +43,15 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> EvaluationTask:
     onym("kb", "build", "kb.tsv", "-o", "kb", cwd=folder)
     prepare_own("mixed", {"test": [folder / "mixed.pubtator"]}, folder / "mixed")
     return EvaluationTask.open(str(folder / "mixed"), kb=folder / "kb")
+
+
+def test_says_which_datasets_a_pipeline_was_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not is_trained_on(tmp_path, "mine")
+    (tmp_path / TRAINING_REQUEST).write_text(json.dumps({"datasets": ["mine", "bc5cdr"]}))
+    assert is_trained_on(tmp_path, "bc5cdr")
+    assert is_trained_on(tmp_path, str(tmp_path / "mine"))
+    assert not is_trained_on(tmp_path, "other")
 
 
 def pipeline_over(kb: KnowledgeBase, *types: str) -> Pipeline:

@@ -25,7 +25,7 @@ from onym.rerank.decided import LEAST, let_names_decide
 from onym.rerank.features import NAMES
 from onym.rerank.memory import Memory, count_mentions
 from onym.rerank.trees import open_reranker
-from onym.types import Document, Link, LinkedDocument, Mention
+from onym.types import Document, LinkedDocument, Mention
 from tests.linkers.test_reranker import write_folder
 
 MESH = "id\tname\tsynonyms\nmesh:D1\tBreast Neoplasms\tbreast cancer|tumour of the breast\nmesh:D2\tHepatitis\t\n"
@@ -161,19 +161,36 @@ def test_annotations_of_another_vocabulary_do_not_count_against_a_name(folder: P
     assert (found["mesh:D1"]["decides"], found["mesh:D1"]["recalled"]) == (1, 3)
 
 
-@pytest.mark.parametrize("follow", [False, True])
-def test_annotations_of_the_same_vocabulary_are_followed_if_asked(folder: Path, tmp_path: Path, follow: bool) -> None:
-    linker = rerank_linker(folder, tmp_path, "hepatitis", follow=follow)
-    doc = make_mention("hepatitis", "hepatitis")
-    matrix = np.array([list(each.values()) for each in features_of(linker, "hepatitis").values()])
-    is_named = matrix[:, NAMES.index("decides")] == 1
-    raw = np.where(is_named, 0.2, 0.7)
-    owners = np.zeros(len(matrix), dtype=np.int64)
-    changed = let_names_decide(raw, matrix, owners, follow_annotations=follow)
-    assert changed.tolist() == pytest.approx(raw.tolist() if follow else np.where(is_named, LEAST, 1 - LEAST).tolist())
-    assert ("follow_annotations" in linker.config) == follow
-    [linked] = linker.link([doc])
-    assert isinstance(linked.links[0], Link)
+@pytest.mark.parametrize(("prefer", "written"), [((), "breast cancer"), (("mondo",), "breast cancer"), ((), "hepatitis")])
+def test_clear_annotations_decide_before_names(folder: Path, tmp_path: Path, written: str, prefer: tuple[str, ...]) -> None:
+    for follow, concept in ((True, "mesh:D1"), (False, "mesh:D2" if written == "hepatitis" else "mondo:1")):
+        linker = rerank_linker(folder, tmp_path / str(follow), written, follow=follow, prefer=prefer)
+        [linked] = linker.link([make_mention(written, written)])
+        assert linked.links[0].concept_id == concept
+        assert linked.links[0].candidates[0].score >= LEAST
+        assert ("follow_annotations" in linker.config) == follow
+        assert features_of(linker, written)[concept]["decides"] == 1
+
+
+def test_annotations_are_followed_by_default() -> None:
+    assert RerankLinkerConfig().follow_annotations
+    assert not RerankLinkerConfig.from_options({"follow_annotations": False}).follow_annotations
+
+
+def test_a_filter_leaves_out_what_annotations_decide(folder: Path, tmp_path: Path) -> None:
+    linker = rerank_linker(folder, tmp_path, "breast cancer", follow=True)
+    only = np.array([linker.kb.concept_ids[row].startswith("mondo") for row in range(len(linker.kb))])
+    [linked] = linker.link([make_mention("breast cancer", "breast cancer")], only=only)
+    assert linked.links[0].concept_id == "mondo:1"
+
+
+def test_few_annotations_leave_a_name_to_the_trees() -> None:
+    matrix = np.zeros((2, len(NAMES)))
+    matrix[0, NAMES.index("decides")], matrix[:, NAMES.index("query_count")] = 1, 2
+    matrix[1, NAMES.index("recalled_share")] = 1
+    raw, owners = np.array([0.2, 0.7]), np.zeros(2, dtype=np.int64)
+    assert let_names_decide(raw, matrix, owners, follow_annotations=True).tolist() == raw.tolist()
+    assert let_names_decide(raw, matrix, owners).tolist() == pytest.approx([LEAST, 1 - LEAST])
 
 
 @given(st.data())

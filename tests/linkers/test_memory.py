@@ -92,3 +92,21 @@ def test_rejects_columns_of_different_lengths(documents: list[Document]) -> None
     with pytest.raises(IntegrityError, match="different lengths"):
         Memory(memory.surfaces, memory.concepts, memory.types, columns).require_sound()
     assert np.diff(memory.offsets).tolist() == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("annotated", "decides"),
+    [
+        ({HEART: 3}, True),
+        ({HEART: 2}, False),
+        ({HEART: 8, FEVER: 2}, True),
+        ({HEART: 7, FEVER: 2}, False),
+        ({HEART: 3, "mesh:D999999": 2}, False),
+        ({"mesh:D999999": 9}, False),
+        ({}, False),
+    ],
+)
+def test_clear_annotations_decide(tiny_kb: Path, annotated: dict[str, int], decides: bool) -> None:
+    kb = KnowledgeBase.open(tiny_kb)
+    memory = KbMemory(Memory.of(Counter({("mi", concept, ""): count for concept, count in annotated.items()})), kb)
+    assert memory.meaning("mi") == (kb.resolve(HEART)[0] if decides else -1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 
 import pytest
 
 from onym.datasets.own import prepare_own
 from onym.errors import ConfigError, OnymError
-from onym.packs.locate import load, read_pipeline
+from onym.packs.locate import load, locate_kb, read_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.train import pipeline as module
 from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
@@ -172,4 +173,21 @@ def test_command_line(mine: Path, kb_folder: Path, tmp_path: Path) -> None:
     words = ("train", "pipeline", "--dataset", str(mine), "--kb", str(kb_folder), "-o", "pipeline")
     done = onym(*words, cwd=tmp_path)
     assert done.stdout.splitlines()[0] == "pipeline\tpipeline"
+    assert re.fullmatch(
+        r"strict F1 on dev\t\d+\.\d from raw text, [\d,]+ mentions in [\d,]+ documents", done.stdout.splitlines()[1]
+    )
     assert "step 7 of 7" in done.stderr
+    assert not [line for line in done.stderr.splitlines() if "{" in line], "figures are in words"
+
+
+@pytest.mark.slow
+def test_follows_the_annotations_unless_told_otherwise(
+    training_folder: Path, mine: Path, kb_folder: Path, tmp_path: Path
+) -> None:
+    assert load(training_folder).linker.config["follow_annotations"]
+    by_name = train_pipeline(config(mine, kb_folder, follow_annotations=False), tmp_path / "pipeline")
+    assert "follow_annotations" not in by_name.linker.config
+
+
+def test_a_pipeline_stands_for_its_knowledge_base(mine: Path) -> None:
+    assert config(mine, Path("starter")).kb == str(locate_kb("starter"))

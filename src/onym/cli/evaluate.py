@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from onym.cli.console import JSON, progress, progress_callback, stderr, write_json, write_lines, write_tables
+from onym.cli.console import JSON, progress, progress_callback, stderr, tell, write_json, write_lines, write_tables
 from onym.cli.inputs import resolve_kb
 from onym.cli.options import (
     DATA,
@@ -93,7 +93,7 @@ def evaluate(
     from onym.errors import ConfigError
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
-    from onym.evaluate.types import read_trained_types
+    from onym.evaluate.types import is_trained_on, read_trained_types
     from onym.linkers import linker_config, open_linker
     from onym.packs import load
     from onym.packs.locate import locate
@@ -115,7 +115,9 @@ def evaluate(
         )
         task = task.with_types(type or ())
         if loaded and pipeline:
-            trained = read_trained_types(locate(pipeline))
+            trained = read_trained_types(folder := locate(pipeline))
+            if split == "train" and is_trained_on(folder, dataset):
+                tell("The pipeline was trained on these documents: the figures say nothing about new ones. Take dev or test.")
             evaluation = run.run_pipeline(task, loaded, protocol or run.FOUND, trained=trained, save=save, force=force)
         elif predictions:
             evaluation = run.run_file(task, predictions, protocol, allow_partial=allow_partial)

@@ -17,6 +17,7 @@ import typer
 from typer.main import get_command
 
 from onym.cli.help import EXPORT, MORE, HelpCommand
+from onym.cli.inputs import resolve_kb
 from onym.errors import ConfigError
 from onym.registry import DETECTORS, LINKERS, Registry
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 LINKER = typer.Option(
     help="Linker: exact, tfidf, dense, generative, collective, cascade, rerank, genes, organisms, variants, or a plug-in."
 )
-KB = typer.Option("--kb", help="Knowledge base.")
+KB = typer.Option("--kb", callback=resolve_kb, help="Knowledge base; or a pipeline such as starter, to use its knowledge base.")
 CONCEPTS = typer.Option(rich_help_panel=MORE, help="Link only to the concepts listed in this file, one id per line.")
 ALL = typer.Option(
     "--all", rich_help_panel=MORE, help="On a terminal, also list what is not linked, all candidates, ties and matched names."
@@ -262,7 +263,9 @@ def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
     """Return the option of a field. A tuple becomes a comma-separated list that may be repeated, and a boolean a flag."""
     kind, default = (list[str], list(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
     default = inspect.Parameter.empty if info.is_required() else default
-    return _parameter(name, kind, default, f"--{name.replace('_', '-')}", help=text, **_bounds(info))
+    word = name.replace("_", "-")
+    declaration = f"--{word}/--no-{word}" if default is True else f"--{word}"
+    return _parameter(name, kind, default, declaration, help=text, **_bounds(info))
 
 
 def _parameter(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> inspect.Parameter:

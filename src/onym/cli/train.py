@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from onym.cli.console import JSON, log_to_stderr, write_json, write_lines, write_plain
-from onym.cli.options import OF_CONFIG, ConfigOptions, command_with
+from onym.cli.options import KB, OF_CONFIG, ConfigOptions, command_with
 from onym.errors import ConfigError, missing_extra
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def pipeline(
         list[str],
         typer.Option("--dataset", "-d", help="Name of a dataset, or folder of a prepared one. May be repeated."),
     ],
-    kb: Annotated[Path, typer.Option(help="Knowledge base to link to.")],
+    kb: Annotated[Path, KB],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder of the pipeline.")],
     type: Annotated[  # noqa: A002 - the name of the option
         list[str] | None,
@@ -151,14 +151,25 @@ def pipeline(
     Example: onym train pipeline --dataset mine --kb open-kb --type Disease -o my-pipeline
     """
     config = _training_config()
-    from onym.train.pipeline import train_pipeline
+    from onym.train.pipeline import read_dev_figures, train_pipeline
 
     types = {name: group or name for name, _, group in (each.partition("=") for each in type or ())}
     wanted = {"datasets": dataset, "exclude": exclude or (), "private": private, "kb": str(kb), "types": types}
     with log_to_stderr("onym.train"):
         pipeline = train_pipeline(config.of(wanted | context.obj["config"]), output, data)
+    dev = read_dev_figures(output)
+    f1 = dev["f1_held_out" if pipeline.config["threshold"] is not None else "f1_without"]
     confidence = "calibrated" if pipeline.calibration is not None else "not calibrated: too few annotated mentions in dev"
-    write_lines([("pipeline", str(output)), ("confidence", confidence)])
+    write_lines(
+        [
+            ("pipeline", str(output)),
+            (
+                "strict F1 on dev",
+                f"{100 * f1:.1f} from raw text, {dev['mentions']:,} mentions in {dev['documents']:,} documents",
+            ),
+            ("confidence", confidence),
+        ]
+    )
 
 
 @app.command()

@@ -44,6 +44,16 @@ class TrainingCorpus:
     left_out: dict[str, int]
     overlap: dict[str, Any] = field(default_factory=dict)
 
+    def describe(self) -> str:
+        """Return the numbers of documents in words.
+
+        >>> TrainingCorpus("mine", "", "", (), {"same id": 2, "same text": 1}).describe()
+        'mine: 0 training documents; 3 more are in a dev or test split, and left out'
+        """
+        left_out = sum(self.left_out.values())
+        rest = f"; {left_out:,} more are in a dev or test split, and left out" if left_out else ""
+        return f"{self.name}: {len(self.documents):,} training documents{rest}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return the entry for this corpus in the training record of a model."""
         return {

@@ -69,6 +69,15 @@ def read_trained_types(folder: Path) -> tuple[str, ...]:
         raise ConfigError("config-invalid", what, where=str(path), fix="give the types to score with --type") from e
 
 
+def is_trained_on(folder: Path, dataset: str) -> bool:
+    """Return whether the pipeline in a folder was trained on the train split of a dataset, given by its name or folder."""
+    path = folder / TRAINING_REQUEST
+    if not path.is_file():
+        return False
+    names = json.loads(read_small(path)).get("datasets", ())
+    return Path(dataset).resolve() in [Path(name).resolve() for name in names]
+
+
 def types_of_predictions(*predictions: object) -> tuple[str, ...]:
     """Return the annotated types recorded in predictions; empty means all. Raise ConfigError if predictions differ in types."""
     found = {_types_in(each.source.get(ANNOTATED_TYPES)) for each in predictions if isinstance(each, Predictions)}

@@ -48,12 +48,10 @@ class RerankLinkerConfig(LinkerConfig):
     model: ModelReference | None = Field(default=None, description="Folder of the trained reranker.")
     dense: dense_part.DenseLinkerConfig | None = None
     follow_annotations: bool = Field(
-        default=False,
-        exclude_if=lambda follow: not follow,
-        description="Follow the reranker's training documents where they mostly mean another concept by a name than the one "
-        "concept that has it. For texts annotated by the same guidelines.",
+        default=True,
+        description="Follow the reranker's training documents where they mean another concept by a name than the one concept "
+        "that has it. For texts annotated by the same guidelines.",
     )
-
     groups: tuple[str, ...] = Field(
         default=(),
         exclude_if=lambda groups: not groups,
@@ -138,7 +136,8 @@ class RerankParts:
 class RerankLinker(Cacheable, Confident, DecidesNames):
     """Links a mention to the candidate with the highest probability of being correct; that probability is its score.
 
-    A concept that the mention's name decides comes first, with a probability of at least 0.95 (see `onym.rerank.decided`).
+    A concept that the mention's annotations or name decide comes first, with a probability of at least 0.95 (see
+    `onym.rerank.decided`).
 
     Needs: a reranker trained by `onym train rerank`, preferably with the same knowledge base.
     When to use: when you need one id per mention and a calibrated confidence.
@@ -155,7 +154,8 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         self.kb, self.reranker, self.parts, self._only = kb, reranker, parts, only
         self._config = config or RerankLinkerConfig()
         memory = KbMemory(reranker.memory, kb)
-        self._pooling = Pooling(kb, memory, skips_names=reranker.origin.skips_names)
+        follow = self._config.follow_annotations
+        self._pooling = Pooling(kb, memory, skips_names=reranker.origin.skips_names, follow_annotations=follow)
         self._features = FeatureMaker(kb, memory, parts.similarity)
         self._rankings: dict[tuple[int, int], _Ranking] | None = None
 

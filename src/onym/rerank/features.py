@@ -129,7 +129,9 @@ FEATURES = (
     Feature("words", "mention", "number of words of the query"),
     Feature("capitals", "mention", "share of capital letters and digits in the surface"),
     Feature(
-        "decides", "exactness", "1 if the query, as a name, decides for the concept, 0 if for another one; NaN if for none"
+        "decides",
+        "exactness",
+        "1 if the query, as a name or by its annotations, decides for the concept, 0 if for another one; NaN if for none",
     ),
 )
 """All features, in column order."""

@@ -43,6 +43,8 @@ def queries(doc: Document, *, expand: bool) -> list[str]:
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
 _CACHE_SIZE = 100_000  # maximum number of surfaces in the cache; surfaces often repeat
+DECIDING_COUNT, DECIDING_SHARE = 3, 0.8
+"""Annotations decide what a surface means if at least this many, and this share of all, have the same concept."""
 Counts = Counter[tuple[str, str, str]]
 """Number of mentions by (surface, concept id, mention type)."""
 Own = Mapping[str, Mapping[int, int]]
@@ -151,7 +153,8 @@ class KbMemory:
         self.rows = kb.resolve_many(list(memory.concepts))
         self._vocabularies = [canonical_prefix(concept_id.partition(":")[0]) for concept_id in memory.concepts]
         self.totals = self._totals(len(kb))
-        self._recalled = lru_cache(_CACHE_SIZE)(self._all_of)
+        self._counted = lru_cache(_CACHE_SIZE)(self._count)
+        self._recalled = lru_cache(_CACHE_SIZE)(self._count_known)
 
     def recall(self, surface: str, own: Own | None = None, vocabulary: str = "") -> dict[int, int]:
         """Return the counts of a surface by KB row, minus the counts in `own`; counts of 0 are left out.
@@ -164,16 +167,30 @@ class KbMemory:
         less = own[surface]
         return {concept: count - less.get(concept, 0) for concept, count in found.items() if count > less.get(concept, 0)}
 
-    def _all_of(self, surface: str, vocabulary: str) -> dict[int, int]:
+    def meaning(self, surface: str) -> int:
+        """Return the concept that the annotations decide: they say it often and nearly always; -1 if there is none.
+
+        Annotations with ids that the knowledge base does not have count too, for none of its concepts.
+        """
+        counts = self._counted(surface)
+        concept = max(counts, key=counts.__getitem__, default=-1)
+        is_clear = concept >= 0 and counts[concept] >= max(DECIDING_COUNT, DECIDING_SHARE * counts.total())
+        return concept if is_clear else -1
+
+    def _count_known(self, surface: str, vocabulary: str) -> dict[int, int]:
+        return {concept: count for concept, count in self._counted(surface, vocabulary).items() if concept >= 0}
+
+    def _count(self, surface: str, vocabulary: str = "") -> Counter[int]:
+        """Return the counts of a surface by KB row; -1 for ids that are unknown or ambiguous."""
         row = self.memory.surfaces.find(surface)
-        if row < 0:
-            return {}
         found: Counter[int] = Counter()
+        if row < 0:
+            return found
         entries = (each[row].tolist() for each in (self.memory.entry_concepts, self.memory.entry_counts))
         for concept, count in zip(*entries, strict=True):
             if not vocabulary or self._vocabularies[concept] == vocabulary:
                 found[int(self.rows[concept])] += count
-        return {concept: count for concept, count in found.items() if concept >= 0}
+        return found
 
     def own(self, counts: Counts) -> dict[str, dict[int, int]]:
         """Convert the counts of a document to KB rows, for subtraction in `recall`."""

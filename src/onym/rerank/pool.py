@@ -63,8 +63,9 @@ _ALIAS = 3  # number of best candidates of each linker to use per alias of a men
 class PooledMention:
     """A mention with its normalised surface and expanded query, the concepts found for both, and its count in the document.
 
-    `decided` is the concept that the query decides as a name, or -1. If there is one, memory entries of other vocabularies are
-    left out: the annotation of a broader concept in one vocabulary says nothing about the concept of that name in another.
+    `decided` is the concept that the annotations of the query, or the query as a name, decide; -1 if neither does. If there is
+    one, memory entries of other vocabularies are left out: the annotation of a broader concept in one vocabulary says nothing
+    about the concept of that name in another.
     """
 
     doc: int
@@ -120,11 +121,13 @@ class Pooling:
     """Pools candidates from a knowledge base, a memory and other linkers.
 
     With `skips_names`, candidates of other linkers are left out for a query that is a name: those with this name, and those
-    that the memory knows for it, are enough.
+    that the memory knows for it, are enough. With `follow_annotations`, clear annotations decide before names do.
     """
 
-    def __init__(self, kb: KnowledgeBase, memory: KbMemory, *, skips_names: bool = False) -> None:
-        self.kb, self.memory, self.skips_names = kb, memory, skips_names
+    def __init__(
+        self, kb: KnowledgeBase, memory: KbMemory, *, skips_names: bool = False, follow_annotations: bool = False
+    ) -> None:
+        self.kb, self.memory, self.skips_names, self.follow_annotations = kb, memory, skips_names, follow_annotations
         self._surfaces = list(memory.memory.surfaces)
         self._similarity = NameSimilarity(self._surfaces) if self._surfaces else None
         self._row_of = lru_cache(_CACHE_SIZE)(kb.concept_ids.find)
@@ -216,7 +219,7 @@ class Pooling:
     def _mention(
         self, found: Unresolved, similar: Sequence[tuple[str, float]], own: Own | None, only: ConceptMask | None
     ) -> PooledMention:
-        decided = self.kb.order.meaning(self._name_of(found.query), only)
+        decided = self._decide(found.query, only)
         recall = self.memory.recall
         vocabulary = self.kb.order.vocabulary_of(decided) if decided >= 0 else ""
         return PooledMention(
@@ -233,6 +236,13 @@ class Pooling:
             repeated=found.repeated,
             decided=decided,
         )
+
+    def _decide(self, query: str, only: ConceptMask | None) -> int:
+        """Return the concept that the annotations of a query, or else the query as a name, decide; -1 if neither does."""
+        annotated = self.memory.meaning(query) if self.follow_annotations else -1
+        if annotated >= 0 and (only is None or only[annotated]):
+            return annotated
+        return self.kb.order.meaning(self._name_of(query), only)
 
     def _find_name(self, text: str) -> int:
         """Return the row of a name, or of the first of its other spellings and numbers that is a name, or -1."""

@@ -472,10 +472,14 @@ class TreesConfig(Strict):
 
 
 class RerankDevConfig(Strict):
-    """The evaluation: strict recall@1 on `split` of each dataset. `calibrate` fits confidences on the same split."""
+    """The evaluation: strict recall@1 on `split` of each dataset. `calibrate` fits confidences on the same split.
+
+    `follow_annotations` should be that of the linker which will use the reranker.
+    """
 
     split: str = "dev"
     calibrate: bool = True
+    follow_annotations: bool = True
 
 
 class RerankTrainingConfig(Strict):

@@ -46,7 +46,7 @@ def detect(context: DetectorContext) -> CollectiveTrainer:
     """Train on the documents of all corpora; an interrupted run resumes."""
     start, tokenizer, seed = context.config.start, context.tokenizer, context.config.optim.seed
     for corpus in context.training:
-        _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+        _log.info("%s", corpus.describe())
     room = window_room(tokenizer, start.window)
     windows = LabelledWindows(context.corpora, tokenizer, room=room, overlap=start.overlap, seed=seed)
     optim = context.config.optim.with_steps_of(windows.epoch, context.samples_per_step)

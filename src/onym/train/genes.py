@@ -76,7 +76,7 @@ class AnnotatedContext(CorporaContext[C]):
         """The training documents with their corpus, and only with annotated mentions of the configured types."""
         found: list[tuple[str, Document]] = []
         for corpus in self.training:
-            _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+            _log.info("%s", corpus.describe())
             for doc in corpus.documents:
                 mentions = tuple(each for each in doc.mentions if each.type in self.config.data.types and each.concept_ids)
                 if mentions:

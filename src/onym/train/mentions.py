@@ -50,19 +50,23 @@ def train_classifier(config: MentionsTrainingConfig, dest: Path, data: Path | No
     context = MentionsContext(config, data)
     parts = []
     for corpus in context.corpora:
-        _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+        _log.info("%s", corpus.describe())
         documents = [*corpus.documents, *context.swapped.excerpts(corpus.documents, config.data.excerpts)]
         plain, own = (occurrences_of(context, corpus.name, documents, each) for each in ("", corpus.name))
         is_partial = corpus.name in config.data.partial
         parts += [plain.without_negatives(config.data.alike) if is_partial else plain, own]
+    _log.info("fitting a classifier to %d dictionary matches", sum(len(part.rows) for part in parts))
     weights = fit_weights(parts, config.regression)
+    _log.info("choosing thresholds on %s", config.dev.split)
     dev = {
         dataset.name: occurrences_of(context, dataset.name, context.rename(dataset.documents(config.dev.split)), "")
         for dataset in context.datasets
         if config.dev.split in dataset.splits
     }
     settings, figures = tune_thresholds(MentionClassifier(weights, ClassifierSettings(hints=True)), dev)
-    _log.info("%s", figures)
+    for name, each in figures.items():
+        f1s = each["f1"], each["f1_without"]
+        _log.info("%s, dev: F1 of spans %.1f, without the classifier %.1f (threshold chosen on dev)", name, *f1s)
     record = _record(context, int(np.count_nonzero(weights)), settings, figures)
     with whole_folder(dest) as folder:
         write_classifier(weights, settings, record, folder.path)

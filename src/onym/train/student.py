@@ -47,12 +47,15 @@ def train_student(config: StudentTrainingConfig, dest: Path, data: Path | None =
     context = StudentContext(config, data)
     settings = context.settings
     for corpus in context.corpora:
-        _log.info("%s: %d documents, left out %s", corpus.name, len(corpus.documents), corpus.left_out)
+        _log.info("%s", corpus.describe())
     started = time.process_time()
     student = train_network(context.samples, settings, context.kb, config.optim)
     seconds = round(time.process_time() - started, 1)
+    _log.info("choosing thresholds on %s", config.dev.split)
     thresholds, figures = tune(context, student)
-    _log.info("%s", figures)
+    for name, each in figures.items():
+        f1s = each["f1"], each["f1_by_convention"]
+        _log.info("%s, dev: F1 of typed spans %.1f, as this corpus annotates %.1f (thresholds chosen on dev)", name, *f1s)
     student = replace(student, settings=settings.model_copy(update={"thresholds": thresholds}))
     record = _record(context, student, figures, seconds)
     with whole_folder(dest) as folder:

@@ -36,12 +36,14 @@ def train_network(
         epochs = max(config.epochs, config.min_steps * config.batch_size / len(samples))
         batches = list(iter_batches(len(samples), config.batch_size, epochs, config.seed))
         steps = len(batches)
+        shown = max(50, steps // 50)
+        _log.info("training a network on %d samples, %d steps", len(samples), steps)
         optimiser = _Optimiser(module, config, steps)
         total = 0.0
         for step, rows in enumerate(batches, 1):
             total += optimiser.step(module.loss(_tensors(documents.batch(rows))))
-            if step % 200 == 0 or step == steps:
-                _log.info("step %d of %d: loss %.4f", step, steps, total / (step % 200 or 200))
+            if step % shown == 0 or step == steps:
+                _log.info("step %d of %d: loss on training documents %.4f", step, steps, total / (step % shown or shown))
                 total = 0.0
         return module.student(optimiser.averages)
 
