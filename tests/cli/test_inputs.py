@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from onym.cli.inputs import open_sources
+from onym.cli.app import app
+from onym.cli.inputs import open_sources, resolve_kb
 from onym.corpora.reading import Reading
 from onym.errors import InputError
+from onym.packs.locate import locate_kb
 from onym.store.files.source import InputFile, Source
 from onym.types import Document
 
@@ -65,3 +70,22 @@ def test_a_folder_is_announced_with_its_formats(tmp_path: Path, capsys: pytest.C
     (tmp_path / ".hidden").write_text("Cough")
     documents(str(tmp_path))
     assert "3 files (1 ignored, 1 pubtator, 1 text)." in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_pipeline_stands_for_its_knowledge_base() -> None:
+    assert resolve_kb(Path("starter")) == locate_kb("starter")
+    assert resolve_kb(None) is None
+
+
+def test_every_command_resolves_the_knowledge_base_it_is_given() -> None:
+    found = {" ".join(words): param for words, param in parameters(get_command(app)) if param.name == "kb"}
+    assert {"link", "map", "evaluate", "train pipeline", "index build", "trie build"} <= set(found)
+    assert {name for name, param in found.items() if getattr(param.callback, "__name__", "") != resolve_kb.__name__} == set()
+
+
+def parameters(command: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the parameters of a command and of those below it, each with the words of its command."""
+    below = getattr(command, "commands", {})
+    for name in below:
+        yield from parameters(below[name], (*words, name))
+    yield from ((words, param) for param in command.params)

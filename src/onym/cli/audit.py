@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import FAILED
+from onym.cli.inputs import FAILED, resolve_kb
 from onym.cli.options import VERIFY
 from onym.cli.review import (
     DESK,
@@ -54,14 +54,13 @@ def plan(
     Example: onym audit plan predictions.jsonl --documents notes --kb mesh-pipeline --margin 0.03 -o audit.sqlite
     """
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
     from onym.review.audit import AuditOptions, create_audit, plan_audit
     from onym.review.create import DeskOptions
     from onym.store.output import require_file
 
     require_file(output)
     with progress("reading links") as bar:
-        known = KnowledgeBase.open(locate_kb(kb), verify=verify)
+        known = KnowledgeBase.open(kb, verify=verify)
         missing: list[str] = []
         source, found = read_links(links, documents or [], column, known, missing)
         read = list(found)
@@ -90,7 +89,8 @@ def report(
     desk: DESK,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write an HTML page.")] = None,
     kb: Annotated[
-        Path | None, typer.Option("--kb", help="Knowledge base, or the pipeline that has it: recall by type.")
+        Path | None,
+        typer.Option("--kb", callback=resolve_kb, help="Knowledge base, or the pipeline that has it: recall by type."),
     ] = None,
     reviewer: Annotated[str, typer.Option(help="Count the decisions of this reviewer alone.")] = "",
     empty_read: Annotated[
@@ -106,14 +106,13 @@ def report(
     Example: onym audit report audit.sqlite -o audit.html
     """
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
     from onym.review.desk import open_desk
     from onym.review.report import open_problems, report_audit, report_page, report_rows
     from onym.store.output import require_file, whole_file
 
     if output:
         require_file(output, force=force)
-    known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
+    known = KnowledgeBase.open(kb, verify=verify) if kb else None
     with open_desk(desk) as store:
         found = report_audit(store, known, reviewer=reviewer, empty_read=empty_read)
         title = store.facts.title or "Audit"

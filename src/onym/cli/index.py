@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
+from onym.cli.inputs import resolve_kb
 from onym.cli.options import DEVICE
 
 app = typer.Typer(help="Build and inspect the index of name embeddings for the dense linker.", no_args_is_help=True)
@@ -15,7 +16,7 @@ app = typer.Typer(help="Build and inspect the index of name embeddings for the d
 
 @app.command()
 def build(
-    kb: Annotated[Path, typer.Argument(help="Knowledge base.")],
+    kb: Annotated[Path, typer.Argument(callback=resolve_kb, help="Knowledge base.")],
     model: Annotated[Path, typer.Option(help="Folder of an encoder.")],
     kind: Annotated[
         str, typer.Option(help="flat, flat16, sq8, hnsw, ivfpq or pq; auto chooses by the number of names.")
@@ -70,8 +71,9 @@ def info(
     Example: onym index info hpo-kb
     """
     from onym.index.build import info
+    from onym.packs.locate import locate_kb
 
-    found = [described for folder in folders for described in info(folder)]
+    found = [described for folder in folders for described in info(locate_kb(folder))]
     if json:
         write_json(found)
     else:

@@ -10,7 +10,7 @@ import typer
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
-from onym.cli.inputs import correct, filter_of, require_choice, require_pipeline, use_default
+from onym.cli.inputs import correct, filter_of, require_choice, require_pipeline, resolve_kb, use_default
 from onym.cli.options import (
     ALL,
     CODE_SYSTEM,
@@ -59,7 +59,9 @@ def map_(
             "named source_to_concept_map.csv.",
         ),
     ] = None,
-    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base to use instead of a pipeline.")] = None,
+    kb: Annotated[
+        Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base to use instead of a pipeline.")
+    ] = None,
     pipeline: Annotated[Path | None, PIPELINE] = None,
     linker: Annotated[str, LINKER] = "",
     concepts: Annotated[Path | None, CONCEPTS] = None,
@@ -114,7 +116,7 @@ def map_(
         require_mapping,
         write_mappings,
     )
-    from onym.packs.locate import load, locate_kb
+    from onym.packs.locate import load
     from onym.parts import OpenContext
     from onym.store.output import STDOUT
 
@@ -136,7 +138,7 @@ def map_(
     with progress("mapping", total=rows) as bar:
         opening, only = OpenContext(download, progress_callback(bar), verify), None
         if kb is not None:
-            known = KnowledgeBase.open(locate_kb(kb), verify=verify, prefer=split_commas(prefer))
+            known = KnowledgeBase.open(kb, verify=verify, prefer=split_commas(prefer))
             only = select_concepts(known, wanted)
             named: Linker | Pipeline = open_linker(linker_config(linker or "tfidf", **of_linker), known, opening)
         else:

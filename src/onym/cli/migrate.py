@@ -27,8 +27,8 @@ def migrate(
             help="Corpus in any format, predictions, output of onym batch, table with ids, SSSOM, corrections, or desk."
         ),
     ],
-    old: Annotated[Path, typer.Option("--from", help="Knowledge base of the old release.")],
-    new: Annotated[Path, typer.Option("--to", help="Knowledge base of the new release.")],
+    old: Annotated[Path, typer.Option("--from", callback=resolve_kb, help="Knowledge base of the old release.")],
+    new: Annotated[Path, typer.Option("--to", callback=resolve_kb, help="Knowledge base of the new release.")],
     output: Annotated[
         str, typer.Option("-o", "--output", help="File or folder to write, as the annotations; the audit table is beside it.")
     ],
@@ -72,8 +72,8 @@ def migrate(
     with progress("migrating") as bar:
         result = run(
             annotations,
-            KnowledgeBase.open(resolve_kb(old) or old),
-            KnowledgeBase.open(resolve_kb(new) or new),
+            KnowledgeBase.open(old),
+            KnowledgeBase.open(new),
             output,
             format=format,
             column=column,

@@ -57,7 +57,6 @@ def build(
     from onym.detect import detector_config
     from onym.errors import ConfigError
     from onym.linkers import linker_config
-    from onym.packs.locate import locate_kb
     from onym.parts import OpenContext
     from onym.pipeline.config import FILE
     from onym.pipeline.folder import build_pipeline
@@ -73,7 +72,7 @@ def build(
         )
     with progress("opening the pipeline") as bar:
         pipeline = build_pipeline(
-            locate_kb(kb),
+            kb,
             output,
             linker=linker_config(linker, **options["linker"]),
             detector=None if detector == "none" else detector_config(detector, **options["detector"]),

@@ -47,10 +47,9 @@ def names(
     from onym.evaluate.names import choose_names, draw_names, format_of, sample_concepts
     from onym.kb import KnowledgeBase
     from onym.kb.ranking import select_concepts
-    from onym.packs.locate import locate_kb
     from onym.store.output import whole_file
 
-    kind, known = format_of(output), KnowledgeBase.open(locate_kb(kb))
+    kind, known = format_of(output), KnowledgeBase.open(kb)
     only = select_concepts(known, filter_of(context, concepts))
     shown = only.nonzero()[0].tolist() if concepts and only is not None else None
     with whole_file(output, force=force) as file, progress("choosing names") as bar:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from onym.cli.console import JSON, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import FAILED, filter_of, ids_in, open_sources
+from onym.cli.inputs import FAILED, filter_of, ids_in, open_sources, resolve_kb
 from onym.cli.options import CONCEPTS, FILTER_OPTIONS, FORCE, VERIFY, ConfigOptions, command_with
 from onym.store.cache import Verify
 
@@ -30,7 +30,9 @@ LINKS = Annotated[
     ),
 ]
 NEW_DESK = Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")]
-LINKS_KB = Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")]
+LINKS_KB = Annotated[
+    Path, typer.Option("--kb", callback=resolve_kb, help="Knowledge base of the links, or the pipeline that has it.")
+]
 LINKED_DOCUMENTS = Annotated[
     list[str] | None,
     typer.Option(help="Documents that were linked: file, folder or archive. May be repeated. A batch run finds its own."),
@@ -76,13 +78,12 @@ def create(
     Example: onym review create mapped.csv --column diagnosis --kb mesh-pipeline -o desk.sqlite
     """
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
     from onym.review.create import DeskOptions, QueueFilter, create_desk
     from onym.store.output import require_file
 
     require_file(output)
     with progress("reading links") as bar:
-        known = KnowledgeBase.open(locate_kb(kb), verify=verify)
+        known = KnowledgeBase.open(kb, verify=verify)
         wanted = frozenset(ids_in(only_documents)) if only_documents else frozenset()
         queue = QueueFilter.of(known, filter_of(context, concepts), at_least=at_least, below=below, documents=wanted)
         missing: list[str] = []
@@ -201,7 +202,9 @@ def export(
     format: Annotated[  # noqa: A002
         str, typer.Option(help="Corpus format for documents as training data: pubtator, bioc_xml, jsonl or another.")
     ] = "",
-    kb: Annotated[Path | None, typer.Option("--kb", help="Knowledge base for the names of concepts found by search.")] = None,
+    kb: Annotated[
+        Path | None, typer.Option("--kb", callback=resolve_kb, help="Knowledge base for the names of concepts found by search.")
+    ] = None,
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -211,14 +214,13 @@ def export(
     Example: onym review export desk.sqlite --format pubtator -o reviewed.pubtator
     """
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
     from onym.review.desk import open_desk
     from onym.review.export import export_desk
     from onym.store.output import require_file
 
     require_file(output, force=force)
     with open_desk(desk) as opened:
-        known = KnowledgeBase.open(locate_kb(kb)) if kb else None
+        known = KnowledgeBase.open(kb) if kb else None
         count = export_desk(opened, output, known, format=format, force=force)
     if json:
         write_json({"written": count, "output": str(output)})
@@ -242,7 +244,9 @@ _NOT_SERVED = (
 def serve(
     context: typer.Context,
     desk: DESK,
-    kb: Annotated[Path, typer.Option("--kb", help="Knowledge base of the links, or the pipeline that has it.")],
+    kb: Annotated[
+        Path, typer.Option("--kb", callback=resolve_kb, help="Knowledge base of the links, or the pipeline that has it.")
+    ],
     accounts: Annotated[
         Path | None,
         typer.Option(
@@ -266,13 +270,12 @@ def serve(
 
     from onym.errors import missing_extra
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
 
     try:
         from onym.serve.review import ReviewSettings, read_accounts, run_review
     except ImportError as e:
         raise missing_extra("the service", "serve") from e
-    known = KnowledgeBase.open(locate_kb(kb), verify=verify)
+    known = KnowledgeBase.open(kb, verify=verify)
     found = read_accounts(accounts) if accounts else ()
     settings = ReviewSettings(accounts=found, reviewer=reviewer, allow_hosts=tuple(allow_host or ()), **context.obj["config"])
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
@@ -305,7 +308,8 @@ def merge(
 def agreement(
     desk: DESK,
     kb: Annotated[
-        Path | None, typer.Option("--kb", help="Knowledge base, or a pipeline: also by distance in its hierarchy.")
+        Path | None,
+        typer.Option("--kb", callback=resolve_kb, help="Knowledge base, or a pipeline: also by distance in its hierarchy."),
     ] = None,
     without: Annotated[
         list[str] | None, typer.Option(help="Leave out this reviewer, such as an adjudicator. May be repeated.")
@@ -319,11 +323,10 @@ def agreement(
     Example: onym review agreement both.sqlite --kb mesh-pipeline
     """
     from onym.kb import KnowledgeBase
-    from onym.packs.locate import locate_kb
     from onym.review.desk import open_desk
     from onym.review.reviewers import Reviewers, agreement_rows, write_disagreements
 
-    known = KnowledgeBase.open(locate_kb(kb), verify=verify) if kb else None
+    known = KnowledgeBase.open(kb, verify=verify) if kb else None
     with open_desk(desk) as opened:
         reviewers = Reviewers(opened.decisions(), without or ())
         found = reviewers.measure(opened, known)

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
+from onym.cli.inputs import resolve_kb
 
 app = typer.Typer(help="Build and inspect the prefix tree (trie) for the generative linker.", no_args_is_help=True)
 
 
 @app.command()
 def build(
-    kb: Annotated[Path, typer.Argument(help="Knowledge base.")],
+    kb: Annotated[Path, typer.Argument(callback=resolve_kb, help="Knowledge base.")],
     tokenizer: Annotated[Path, typer.Option(help="Folder of a model, or of a tokenizer.json.")],
     template: Annotated[str, typer.Option(help="Template that formats names for the model: genbioel or genre.")] = "genbioel",
     output: Annotated[
@@ -58,9 +59,10 @@ def info(
 
     Example: onym trie info hpo-kb
     """
+    from onym.packs.locate import locate_kb
     from onym.trie.artefact import info
 
-    found = [described for folder in folders for described in info(folder)]
+    found = [described for folder in folders for described in info(locate_kb(folder))]
     if json:
         write_json(found)
     else:

@@ -15,6 +15,7 @@ from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
 from onym.kb.diff import read_replacements
 from onym.kb.search import open_similarity
+from onym.packs.locate import locate_kb
 from onym.store.cache import Verify
 from onym.text.similarity import NameSimilarity
 from onym.types import Document
@@ -159,7 +160,7 @@ def _open_kb(dataset: PreparedDataset, kb: Path | None, verify: Verify, prefer: 
     if folder is None:
         what = f"{dataset.name} has no dictionary of its own; it was annotated with {dataset.report['kb']['intended']}"
         raise ConfigError("kb-needed", what, fix="build that knowledge base and pass it with --kb")
-    return KnowledgeBase.open(folder, verify=verify, prefer=prefer)
+    return KnowledgeBase.open(locate_kb(folder), verify=verify, prefer=prefer)
 
 
 def _read_replaced(path: Path) -> dict[str, str]:

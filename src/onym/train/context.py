@@ -24,6 +24,7 @@ from onym.kb.ranking import names_of
 from onym.linkers.base import Linker
 from onym.models.tokens import Tokenizer
 from onym.outputs.predictions import Predictions, predictions_of
+from onym.packs.locate import locate_kb
 from onym.train.card import describe_kb
 from onym.train.configs import RunConfig, TrainingConfig
 from onym.train.precision import is_sharded, training_device
@@ -110,12 +111,12 @@ class TrainingContext(RunContext[C]):
         own = self.dataset.kb_folder if self.dataset else None
         if not (self.config.data.kb or own):
             raise ConfigError("config-invalid", "no knowledge base given", fix="set data.kb to a folder")
-        return KnowledgeBase.open(self.config.data.kb or str(own), verify="full")  # training reads all files anyway
+        return KnowledgeBase.open(locate_kb(self.config.data.kb or str(own)), verify="full")  # training reads all files anyway
 
     @property
     def dev_kb(self) -> KnowledgeBase:
         """The knowledge base that dev is linked to."""
-        return KnowledgeBase.open(self.config.dev.kb) if self.config.dev.kb else self.kb
+        return KnowledgeBase.open(locate_kb(self.config.dev.kb)) if self.config.dev.kb else self.kb
 
     @cached_property
     def documents(self) -> list[Document]:

@@ -15,6 +15,7 @@ from onym.datasets import PreparedDataset
 from onym.datasets.prepared import open_dataset
 from onym.datasets.training import TrainingCorpus, require_shippable, training_corpora
 from onym.kb import KnowledgeBase
+from onym.packs.locate import locate_kb
 from onym.train.card import describe_kb
 from onym.train.configs import (
     GenesTrainingConfig,
@@ -60,7 +61,7 @@ class CorporaContext(OfCorpora, Generic[C]):
     @cached_property
     def kb(self) -> KnowledgeBase:
         """The knowledge base that has the gold ids of the corpora."""
-        return KnowledgeBase.open(self.config.data.kb, verify="full")
+        return KnowledgeBase.open(locate_kb(self.config.data.kb), verify="full")
 
     @property
     def origin(self) -> dict[str, Any]:
