@@ -1,32 +1,70 @@
-"""Tests of the progress that long commands show: a bar in a terminal, otherwise one line per minute."""
+"""Tests of the progress that long commands show: a bar in a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
 import io
+import logging
+import time
 
 import pytest
 from rich.console import Console
 
-from onym.cli.console import Lines, bar_on
+from onym.cli.console import Lines, bar_on, log_to_stderr
 from onym.cli.inputs import count_items
 from onym.corpora.reading import Reading
 from onym.store.files.source import InputFile, Source
 
 
-def test_prints_one_line_per_minute_without_a_terminal(
+def test_prints_a_line_every_half_minute_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr("onym.cli.console.time.monotonic", lambda: clock[0])
     bar = Lines("opening", 100)
     bar.update(bar.task_ids[0], description="linking", total=400)
-    for number in range(1, 131):
+    for number in range(1, 71):
         clock[0] = float(number)
         bar.update(bar.task_ids[0], completed=2 * number)
     assert capsys.readouterr().err.splitlines() == [
+        "linking: 60 of 400, 2.0/s, 0:02:50 left",
         "linking: 120 of 400, 2.0/s, 0:02:20 left",
-        "linking: 240 of 400, 2.0/s, 0:01:20 left",
     ]
+
+
+def test_a_step_that_records_nothing_is_not_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with Lines("calibrating", seconds=0.02):
+        time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) >= 2
+    assert set(lines) == {"calibrating: 0:00:00 so far"}
+
+
+def test_messages_are_repeated_while_their_step_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("onym.cli.console._LINE_SECONDS", 0.02)
+    with log_to_stderr("onym.train"):
+        logging.getLogger("onym.train").info("preparing the evaluation on dev")
+        time.sleep(0.2)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == "preparing the evaluation on dev"
+    assert set(rest) == {"preparing the evaluation on dev: 0:00:00 so far"}
+
+
+def test_nothing_is_repeated_beside_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("onym.cli.console._LINE_SECONDS", 0.02)
+    with log_to_stderr("onym.train"):
+        logging.getLogger("onym.train").info("training, 9 steps", extra={"has_bar": True})
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "training, 9 steps\n"
+
+
+def test_a_closed_stderr_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr("sys.stderr", closed)
+    bar = Lines("linking", seconds=0)
+    bar.update(bar.task_ids[0], completed=1)
 
 
 def test_terminal_shows_a_bar_with_rate_and_time_left() -> None:

@@ -265,13 +265,29 @@ def test_clock_resumes_without_the_time_between_runs(time: Time) -> None:
 
 def test_log_file_equals_the_history(tmp_path: Path) -> None:
     log, state = LogFile(tmp_path), SimpleNamespace(is_world_process_zero=True, log_history=[{"step": 1}, {"step": 2}])
-    log.on_log(None, state, None)
+    with_bar = SimpleNamespace(disable_tqdm=False)
+    log.on_log(with_bar, state, None)
     state.log_history = [{"step": 1}]
-    log.on_log(None, state, None)
+    log.on_log(with_bar, state, None)
     assert (tmp_path / "log.jsonl").read_text() == '{"step": 1}\n'
     state.is_world_process_zero, state.log_history = False, []
-    log.on_log(None, state, None)
+    log.on_log(with_bar, state, None)
     assert (tmp_path / "log.jsonl").read_text() == '{"step": 1}\n'
+
+
+@pytest.mark.parametrize("has_bar", [False, True])
+def test_step_is_logged_every_half_minute_unless_a_bar_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, has_bar: bool
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("onym.train.trainer.time.monotonic", lambda: clock[0])
+    caplog.set_level("INFO", "onym.train")
+    log = LogFile(tmp_path)
+    for step in range(1, 8):
+        clock[0] = 10.0 * step
+        state = SimpleNamespace(is_world_process_zero=True, log_history=[], global_step=step, max_steps=9)
+        log.on_log(SimpleNamespace(disable_tqdm=not has_bar), state, None)
+    assert caplog.messages == ([] if has_bar else ["step 3 of 9", "step 6 of 9"])
 
 
 def checkpoint(folder: Path, number: int) -> Path:

@@ -6,12 +6,13 @@ import json
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import typer
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 JSON = typer.Option("--json", help="Print JSON.")
-_LINE_SECONDS = 60.0  # seconds between two progress lines in a log
+_LINE_SECONDS = 30.0  # seconds between two progress lines in a log
+_MESSAGE_SECONDS = 8.0  # seconds without a message after which a terminal says what is still running
 
 
 def _is_terminal(stream: TextIO | None) -> bool:
@@ -44,17 +46,36 @@ def tell(line: str) -> None:
 
 @contextmanager
 def log_to_stderr(name: str) -> Iterator[None]:
-    """Print the messages of a logger, such as `onym.train`, on stderr during the block. Distributed runs: only rank 0."""
-    log, handler = logging.getLogger(name), logging.StreamHandler()
+    """Print the messages of a logger, such as `onym.train`, on stderr during the block. Distributed runs: only rank 0.
+
+    While a step takes long, its message is repeated with the time that it has taken.
+    """
+    if os.environ.get("RANK", "0") != "0":
+        yield
+        return
+    log = logging.getLogger(name)
     level = log.level
-    if os.environ.get("RANK", "0") == "0":
+    with Lines("starting", seconds=_MESSAGE_SECONDS if _is_terminal(sys.stderr) else _LINE_SECONDS) as lines:
+        handler = _Messages(lines)
         log.addHandler(handler)
         log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        log.setLevel(level)
+        try:
+            yield
+        finally:
+            log.removeHandler(handler)
+            log.setLevel(level)
+
+
+class _Messages(logging.StreamHandler[TextIO]):
+    """Prints messages on stderr; each begins a step of the progress, unless the step shows a bar of its own (`has_bar`)."""
+
+    def __init__(self, lines: Lines) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def emit(self, record: logging.LogRecord) -> None:
+        super().emit(record)
+        self._lines.begin("" if getattr(record, "has_bar", False) else record.getMessage())
 
 
 @contextmanager
@@ -128,9 +149,10 @@ def write_tables(tables: Iterable[Table]) -> None:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Progress | Lines]:
-    """Show progress with rate and time left on stderr: a bar on a terminal, else one line per minute."""
+    """Show progress with rate and time left on stderr: a bar on a terminal, else a line every half minute."""
     if not _is_terminal(sys.stderr):
-        yield Lines(what, total)
+        with Lines(what, total) as lines:
+            yield lines
         return
     with bar_on(stderr(), what, total) as bar:
         yield bar
@@ -142,10 +164,27 @@ def progress_callback(bar: Progress | Lines) -> Callable[[str, int], None]:
 
 
 class Lines:
-    """Progress for log files: one line per minute on stderr. Used if stderr is not a terminal."""
+    """Progress for log files: a line on stderr every half minute, also while a single step takes minutes.
 
-    def __init__(self, what: str, total: int | None = None) -> None:
+    A context manager: its thread prints the lines that are due while nothing is recorded.
+    """
+
+    def __init__(self, what: str, total: int | None = None, *, seconds: float = _LINE_SECONDS) -> None:
         self.task_ids: list[TaskID] = [0]  # type: ignore[list-item]
+        self._seconds, self._ended, self._lock = seconds, threading.Event(), threading.Lock()
+        self._thread = threading.Thread(target=self._repeat, name="onym-progress", daemon=True)
+        self.begin(what, total)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def begin(self, what: str, total: int | None = None) -> None:
+        """Begin another step; the next line is printed if it takes long. Nothing is printed for a step without a name."""
         self._what, self._done, self._total = what, 0.0, float(total or 0)
         self._left: float | None = None
         self._began = self._last = time.monotonic()
@@ -159,16 +198,25 @@ class Lines:
         total: float | None = None,
         left: float | None = None,
     ) -> None:
-        """Record progress, and print a line if a minute has passed. `left` (seconds) overrides the estimate from the total."""
+        """Record progress, and print a line if it is due. `left` (seconds) overrides the estimate from the total."""
         self._what = description or self._what
         self._done = self._done if completed is None else completed
         self._total = self._total if total is None else total
         self._left = left
-        now = time.monotonic()
-        if now - self._last >= _LINE_SECONDS and sys.stderr is not None:
-            self._last = now
-            sys.stderr.write(line_of(self._what, self._done, self._total, now - self._began, self._left) + "\n")
-            sys.stderr.flush()
+        self._print_if_due()
+
+    def _repeat(self) -> None:
+        while not self._ended.wait(max(0.0, self._last + self._seconds - time.monotonic())):
+            self._print_if_due()
+
+    def _print_if_due(self) -> None:
+        """Print a line if `seconds` have passed since the last line, or since the step began."""
+        with self._lock, suppress(OSError, ValueError):  # a closed stderr must not end the run
+            now = time.monotonic()
+            if self._what and now - self._last >= self._seconds and sys.stderr is not None:
+                self._last = now
+                sys.stderr.write(line_of(self._what, self._done, self._total, now - self._began, self._left) + "\n")
+                sys.stderr.flush()
 
 
 def bar_on(console: Console, what: str, total: int | None = None) -> Progress:
@@ -225,11 +273,13 @@ def estimate_remaining_seconds(share: float, seconds: float) -> float | None:
 
 
 def line_of(what: str, done: float, total: float, seconds: float, left: float | None = None) -> str:
-    """Return a progress line for a log.
+    """Return a progress line for a log; with nothing counted yet, the time that the step has taken.
 
     >>> line_of("mapping", 600, 2_000, 60.0), line_of("linking", 0, 0, 60.0), line_of("linking", 600, 0, 60.0, 30.0)
-    ('mapping: 600 of 2,000, 10/s, 0:02:20 left', 'linking: 0', 'linking: 600, 10/s, 0:00:30 left')
+    ('mapping: 600 of 2,000, 10/s, 0:02:20 left', 'linking: 0:01:00 so far', 'linking: 600, 10/s, 0:00:30 left')
     """
+    if not done:
+        return f"{what}: {_time(seconds)} so far"
     of = f" of {total:,.0f}" if total else ""
     left = estimate_remaining_seconds(done / total, seconds) if left is None and total else left
     rest = "" if left is None else f"{_time(left)} left"

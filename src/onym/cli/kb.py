@@ -219,7 +219,8 @@ def check(folder: FOLDER, json: Annotated[bool, JSON] = False) -> None:
     """
     from onym.kb.check import check_kb
 
-    problems = check_kb(folder)
+    with progress("checking"):
+        problems = check_kb(folder)
     if json:
         write_json([asdict(problem) for problem in problems])
     else:
@@ -248,9 +249,10 @@ def diff(
 
     if output:
         require_changes(output, force=force)
-    report = ChangeReport.of(KnowledgeBase.open(old), KnowledgeBase.open(new))
-    if output:
-        write_changes(report, output, force=force)
+    with progress("comparing"):
+        report = ChangeReport.of(KnowledgeBase.open(old), KnowledgeBase.open(new))
+        if output:
+            write_changes(report, output, force=force)
     counts = report.difference.counts()
     if json:
         write_json(counts if output else changes_to_dict(report.difference))
@@ -282,7 +284,8 @@ def replacements(
     from onym.store.output import require_file
 
     require_file(output, force=force)
-    counts = write_replacements(KnowledgeBase.open(old), KnowledgeBase.open(new), output, force=force)
+    with progress("comparing"):
+        counts = write_replacements(KnowledgeBase.open(old), KnowledgeBase.open(new), output, force=force)
     if json:
         write_json(counts)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import os
 import re
 import time
@@ -36,6 +37,8 @@ _WEIGHTS = "model.safetensors"
 METRIC = "eval_dev_r1"
 """Default metric for choosing the best model."""
 SEAL = "sealed.json"
+_STEP_SECONDS = 30.0  # seconds between two messages about the step, if no progress bar is shown
+_log = logging.getLogger("onym.train")
 _CHECKPOINT = re.compile(r"^checkpoint-(\d+)$")
 
 
@@ -101,6 +104,7 @@ class ModelTrainer(Trainer):  # type: ignore[misc]
         """Train from the last complete checkpoint, or from the start."""
         found = find_complete_checkpoints(Path(self.args.output_dir))
         self.args.eval_on_start &= not found  # after a resume, a repeated score would count against `patience`
+        _log.info("training, %d steps", self.args.max_steps, extra={"has_bar": not self.args.disable_tqdm})
         self.train(resume_from_checkpoint=str(found[-1]) if found else None)
         self._keep_best()
 
@@ -261,16 +265,20 @@ class Clock(TrainerCallback, ExportableState):  # type: ignore[misc]
 
 
 class LogFile(TrainerCallback):  # type: ignore[misc]
-    """Callback that writes the log history to a JSON Lines file."""
+    """Callback that writes the log history to a JSON Lines file. Without a progress bar, it also logs the step."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "log.jsonl"
+        self._last = time.monotonic()
 
-    def on_log(self, _args: Any, state: Any, *_: Any, **__: Any) -> None:
+    def on_log(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
         """Rewrite the whole file, so that a resumed run does not repeat earlier entries."""
         if state.is_world_process_zero:
             with whole_file(self._path, force=True) as file:
                 file.writelines(json.dumps(entry).encode() + b"\n" for entry in state.log_history)
+            if args.disable_tqdm and time.monotonic() - self._last >= _STEP_SECONDS:
+                self._last = time.monotonic()
+                _log.info("step %d of %d", state.global_step, state.max_steps)
 
 
 def seal(checkpoint: Path) -> None:
