@@ -25,20 +25,28 @@ def mention(text: str, start: int, end: int, kind: str = "") -> Mention:
 
 
 class Marks(HTMLParser):
-    """Collects the text of an HTML page, and its tags with their attributes."""
+    """Collects the text of an HTML page, and its tags with their attributes; `words` are the assertion marks in the text."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.text = ""
+        self.text = self.words = ""
         self.tags: list[str] = []
         self.titles: list[str | None] = []
+        self._is_mark = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
+        self._is_mark = tag == "small"
         self.titles += [value for name, value in attrs if name == "title"]
 
     def handle_data(self, data: str) -> None:
-        self.text += data
+        if self._is_mark:
+            self.words += data
+        else:
+            self.text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._is_mark = False
 
 
 def read(page: str) -> Marks:
@@ -46,6 +54,27 @@ def read(page: str) -> Marks:
     marks.feed(page)
     marks.close()
     return marks
+
+
+def test_a_negated_mention_looks_negated_in_html() -> None:
+    text = "fever, no fever, past fever"
+    links = (
+        Link(mention(text, start, start + 5), (FEVER,), assertion=marks)
+        for start, marks in ((0, ()), (10, ("negated",)), (22, ("historical", "possible")))
+    )
+    page = make_linked(text, *links).to_html()
+    assert page.count("line-through") == 1
+    assert '>fever</mark><small style="color:#991b1b;user-select:none"> negated</small>, past' in page
+    marks = read(page)
+    assert (marks.text, marks.words) == (text, " negated historical, possible")
+
+
+def test_the_word_follows_the_end_of_a_mention_with_another_inside() -> None:
+    text = "no type 2 diabetes"
+    links = (Link(mention(text, start, 18), (FEVER,), assertion=("negated",)) for start in (3, 10))
+    page = make_linked(text, *links).to_html()
+    assert page.endswith('>diabetes</mark><small style="color:#991b1b;user-select:none"> negated</small></div>')
+    assert page.count("line-through") == 2
 
 
 def test_a_row_for_each_mention() -> None:

@@ -9,16 +9,22 @@ from typing import NamedTuple
 
 _COLOURS = ("#bfdbfe", "#fecaca", "#bbf7d0", "#fde68a", "#ddd6fe", "#fbcfe8", "#a5f3fc", "#fed7aa")
 _FREQUENT = ("gene", "disease", "species", "variant", "chemical", "cellline", "phenotype")  # each has a colour of its own
+NEGATED = "negated"
+_WORDS = "color:#991b1b;user-select:none"  # copied text has no words that are not in the document
 _UNLINKED = "background:none;outline:1px dashed #9ca3af"
 
 
 class Mark(NamedTuple):
-    """A highlighted span of text with a tooltip. `type` sets the colour; None means that the mention is not linked."""
+    """A highlighted span of text with a tooltip. `type` sets the colour; None means that the mention is not linked.
+
+    `words`, such as `negated`, are written after the span. A negated span is struck through.
+    """
 
     start: int
     end: int
     title: str
     type: str | None
+    words: tuple[str, ...] = ()
 
 
 def mark_text(text: str, marks: Iterable[Mark]) -> str:
@@ -27,7 +33,7 @@ def mark_text(text: str, marks: Iterable[Mark]) -> str:
     >>> mark_text("fever", [Mark(0, 5, "MESH:D005334 Fever", None)])[63:]
     '<mark style="background:none;outline:1px dashed #9ca3af" title="MESH:D005334 Fever">fever</mark></div>'
     """
-    parts = [_mark_text(text[start:end], over) for start, end, over in _stretches(marks, len(text))]
+    parts = [_mark_text(text[start:end], end, over) for start, end, over in _stretches(marks, len(text))]
     return f'<div class="onym" style="white-space:pre-wrap;line-height:1.7">{"".join(parts)}</div>'
 
 
@@ -43,13 +49,16 @@ def _stretches(marks: Iterable[Mark], length: int) -> Iterator[tuple[int, int, l
         yield start, end, over
 
 
-def _mark_text(text: str, marks: Sequence[Mark]) -> str:
+def _mark_text(text: str, end: int, marks: Sequence[Mark]) -> str:
     if not marks:
         return escape(text)
     title = escape("\n\n".join(mark.title for mark in marks))
     types = [mark.type for mark in marks if mark.type is not None]
     style = f"background:{colour_of_type(types[0])};border-radius:3px" if types else _UNLINKED
-    return f'<mark style="{style}" title="{title}">{escape(text)}</mark>'
+    style += ";text-decoration:line-through" * any(NEGATED in mark.words for mark in marks)
+    words = dict.fromkeys(word for mark in marks if mark.end == end for word in mark.words)
+    after = f'<small style="{_WORDS}"> {escape(", ".join(words))}</small>' if words else ""
+    return f'<mark style="{style}" title="{title}">{escape(text)}</mark>{after}'
 
 
 def colour_of_type(name: str) -> str:

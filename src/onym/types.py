@@ -598,10 +598,14 @@ class LinkedDocument:
     def to_html(self, titles: Sequence[str] | None = None) -> str:
         """Return the text as HTML with highlighted mentions, without scripts, everything escaped.
 
+        Assertion marks are written after their mentions, and negated mentions are struck through.
         `titles` replaces the tooltips, one per link; by default each is the link's `title`.
         """
         shown = zip(self.links, [link.title for link in self.links] if titles is None else titles, strict=True)
-        marks = [Mark(link.mention.start, link.mention.end, title, link.type if link.answer else None) for link, title in shown]
+        marks = [
+            Mark(link.mention.start, link.mention.end, title, link.type if link.answer else None, link.assertion or ())
+            for link, title in shown
+        ]
         return mark_text(self.document.text, marks)
 
     def _repr_html_(self) -> str:

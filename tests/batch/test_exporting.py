@@ -33,7 +33,7 @@ from tests.batch.runs import InlineEngine, corpus_at, finish_run, pipeline_at, p
 @pytest.mark.parametrize("name", ["links.parquet", "links.csv", "links.jsonl"])
 def test_exports_table_of_all_mentions(tiny_kb: Path, tmp_path: Path, name: str) -> None:
     counts = finish_run(tiny_kb, tmp_path).counts()
-    assert export(tmp_path / "out", tmp_path / name) == counts["mentions"]
+    assert export(tmp_path / "out", tmp_path / name).mentions == counts["mentions"]
     table = read_flat(tmp_path / name)
     assert table.height == counts["mentions"]
     assert table.filter(pl.col("document") == "j0")["concept_id"].to_list() == ["MESH:D005334", "MESH:D009203"]
@@ -49,7 +49,7 @@ def test_predictions_equal_single_process_output(tmp_path: Path, threshold: floa
     build_pipeline(tmp_path / "kb", tmp_path / "pipeline", linker="tfidf", threshold=threshold, top_k=2)
     plan_batch([corpus_at(tmp_path)], tmp_path / "pipeline", tmp_path / "out", assertion=assertion, shard_bytes=300)
     linked_mentions = run_batch(tmp_path / "out", engine=InlineEngine()).counts()["linked"]
-    assert export(tmp_path / "out", tmp_path / "batch.jsonl", "predictions") == 25
+    assert export(tmp_path / "out", tmp_path / "batch.jsonl", "predictions").documents == 25
     pipeline = load(tmp_path / "pipeline").with_assertion(assertion)
     linked = pipeline.link_many(documents_of(read_corpus(tmp_path / "notes")))
     write_output(linked, "predictions", OutputContext(tmp_path / "one.jsonl", pipeline.source()))
@@ -92,7 +92,7 @@ def test_reads_output_of_version_1(tiny_kb: Path, tmp_path: Path, old: int) -> N
 
 def test_exports_documents_with_links(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
-    assert export(tmp_path / "out", tmp_path / "linked.jsonl", "jsonl") == 25
+    assert export(tmp_path / "out", tmp_path / "linked.jsonl", "jsonl").documents == 25
     pipeline = load(tmp_path / "pipeline")
     wanted = {
         (doc.source, doc.id): [link.concept_id for link in pipeline.link(doc).links]
@@ -109,14 +109,18 @@ def test_exports_documents_with_links(tiny_kb: Path, tmp_path: Path) -> None:
 
 def test_exports_pubtator(tiny_kb: Path, tmp_path: Path) -> None:
     finish_run(tiny_kb, tmp_path)
-    assert export(tmp_path / "out", tmp_path / "linked.pubtator", "pubtator") == 25
+    written = export(tmp_path / "out", tmp_path / "linked.pubtator", "pubtator")
+    export(tmp_path / "out", tmp_path / "links.parquet")
+    marked = {row["document"] for row in read_flat(tmp_path / "links.parquet").to_dicts() if row["assertion"]}
+    assert written.documents == 25
+    assert written.lost == {"assertion marks": len(marked)}
     assert "j0\t5\t10\tfever" in (tmp_path / "linked.pubtator").read_text()
 
 
 def test_fhir_has_all_documents_with_assertions(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path, assertion=True)
     run_batch(tmp_path / "out", engine=InlineEngine())
-    assert export(tmp_path / "out", tmp_path / "linked.fhir.ndjson") == 25
+    assert export(tmp_path / "out", tmp_path / "linked.fhir.ndjson").documents == 25
     lines = (tmp_path / "linked.fhir.ndjson").read_bytes().splitlines()
     pipeline = load(tmp_path / "pipeline").with_assertion()
     docs = documents_of(read_corpus(tmp_path / "notes"))
@@ -127,7 +131,7 @@ def test_note_nlp_of_run_without_text(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path, text=False)
     counts = run_batch(tmp_path / "out", engine=InlineEngine()).counts()
     options = ExportOptions.of(nlp_date="2026-01-31", note_keys=tmp_path / "keys.csv")
-    assert export(tmp_path / "out", tmp_path / "note_nlp.csv", options=options) == 25
+    assert export(tmp_path / "out", tmp_path / "note_nlp.csv", options=options).documents == 25
     table = pl.read_csv(tmp_path / "note_nlp.csv")
     assert table.height == counts["mentions"]
     assert set(table["lexical_variant"]) == {"[omitted]"}

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -251,25 +252,40 @@ def test_link_formats_store_all_evidence(with_pipeline: Path) -> None:
     found, annotated = map(json.loads, (with_pipeline / "out.jsonl").read_text().splitlines())
     assert found["schema"] == annotated["schema"] == "linked-document/2"
     fever = {"concept_id": "mesh:D005334", "name": "Fever", "score": 1.0}
-    assert found["links"][0] == {"candidates": [fever], "detection_score": 1.0}
-    assert annotated["links"] == [{"candidates": [fever]}]
+    assert found["links"][0] == {"candidates": [fever], "detection_score": 1.0, "assertion": []}
+    assert annotated["links"] == [{"candidates": [fever], "assertion": []}]
     onym("link", "notes", "--pipeline", "p", "-o", "p.jsonl", cwd=with_pipeline)
     assert json.loads((with_pipeline / "p.jsonl").read_text().splitlines()[1])["detection_score"] == 1.0
 
 
 def test_assertion_marks(with_pipeline: Path) -> None:
     (with_pipeline / "no.txt").write_text("No fever, but a heart attack.")
-    onym("link", "no.txt", "--pipeline", "p", "--assertion", "-o", "out.jsonl", cwd=with_pipeline)
-    lines = [json.loads(line) for line in (with_pipeline / "out.jsonl").read_text().splitlines()]
-    assert lines[0]["source"]["assertion"] is True
-    assert [line["assertion"] for line in lines[1:]] == [["negated"], []]
-    onym("link", "good.txt", "--kb", "kb", "--assertion", "-o", "kb.jsonl", cwd=with_pipeline)
-    assert json.loads((with_pipeline / "kb.jsonl").read_text().splitlines()[1])["assertion"] == []
-    onym("pipeline", "build", "--kb", "kb", "--assertion", "-o", "q", cwd=with_pipeline)
-    onym("link", "no.txt", "--pipeline", "q", "-o", "q.jsonl", cwd=with_pipeline)
-    assert (with_pipeline / "q.jsonl").read_bytes() == (with_pipeline / "out.jsonl").read_bytes()
-    words = ("--pipeline", "p", "--assertion", "--format", "brat", "-o", "out")
-    assert "config-invalid" in onym("link", "no.txt", *words, cwd=with_pipeline, status=2).stderr
+
+    def link(name: str, *words: str) -> list[Any]:
+        onym("link", *words, "-o", name, cwd=with_pipeline)
+        return [json.loads(line) for line in (with_pipeline / name).read_text().splitlines()]
+
+    header, *lines = link("out.jsonl", "no.txt", "--pipeline", "p")
+    assert "assertion" not in header["source"]
+    assert [line["assertion"] for line in lines] == [["negated"], []]
+    header, *lines = link("off.jsonl", "no.txt", "--pipeline", "p", "--no-assertion")
+    assert header["source"]["assertion"] is False
+    assert not any("assertion" in line for line in lines)
+    assert link("kb.jsonl", "good.txt", "--kb", "kb")[1]["assertion"] == []
+    assert "assertion" not in link("kb-off.jsonl", "good.txt", "--kb", "kb", "--no-assertion")[1]
+    onym("pipeline", "build", "--kb", "kb", "--no-assertion", "-o", "q", cwd=with_pipeline)
+    assert link("q-off.jsonl", "no.txt", "--pipeline", "q") == link("off.jsonl", "no.txt", "--pipeline", "q", "--force")
+    assert link("q.jsonl", "no.txt", "--pipeline", "q", "--assertion") == link(
+        "out.jsonl", "no.txt", "--pipeline", "p", "--force"
+    )
+
+
+def test_a_format_without_assertion_marks_is_written_with_a_notice(with_pipeline: Path) -> None:
+    (with_pipeline / "no.txt").write_text("No fever, but a heart attack.")
+    words = ("link", "no.txt", "--pipeline", "p", "-o", "out.pubtator", "--force")
+    notice = "pubtator cannot store assertion marks, such as negated: these mentions look affirmed (1 document)"
+    assert onym(*words, cwd=with_pipeline).stderr.count(notice) == 1
+    assert notice not in onym(*words, "--no-assertion", cwd=with_pipeline).stderr
 
 
 @pytest.mark.parametrize(

@@ -101,9 +101,33 @@ def test_pseudo_phrases_mark_nothing(text: str) -> None:
         ("If <fever> returns because of <cough>.", ["hypothetical", ""]),
         ("Possible <fever>, but <cough>.", ["possible", ""]),
         ("No <fever> but no <cough>.", ["negated", "negated"]),
+        ("They deny <fever> and have <cough>, <asthma>.", ["negated", "", ""]),
+        ("He denies <fever> and presents with <cough>.", ["negated", ""]),
+        ("Possible <fever> and complains of <cough>.", ["possible", ""]),
+        ("Without <fever>, she developed <cough>.", ["negated", ""]),
+        ("No <fever> and the patient reports <cough>.", ["negated", ""]),
+        ("Denies <fever> and admits to <cough>.", ["negated", ""]),
+        ("No <fever>, has <asthma>.", ["negated", ""]),
+        ("No <fever>, is known to have <asthma>.", ["negated", ""]),
+        ("No <fever>, started on <aspirin>.", ["negated", ""]),
     ],
 )
 def test_a_scope_ends(text: str, expected: list[str]) -> None:
+    assert marks(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("No patient had <fever>.", ["negated"]),
+        ("No patients presented with <fever>.", ["negated"]),
+        ("<Fever>, <cough>, has been ruled out.", ["negated", "negated"]),
+        ("His mother had <asthma>, had <fever>.", ["other-experiencer", "other-experiencer"]),
+        ("No <fever>, <cough> and <asthma>.", ["negated"] * 3),
+        ("No <fever> and no <cough>.", ["negated"] * 2),
+    ],
+)
+def test_a_scope_goes_on(text: str, expected: list[str]) -> None:
     assert marks(text) == expected
 
 

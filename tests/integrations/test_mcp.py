@@ -63,8 +63,9 @@ def test_client_over_stdio(folder: Path) -> None:
         (5, 10, "MESH:D005334"),
         (15, 27, "MESH:D009203"),
     ]
+    assert [row["assertion"] for row in rows] == [None, "negated"]
     (explanation,) = explained.structured_content["result"]
-    assert (explanation["matched_name"], explanation["reasons"][0]["kind"]) == ("pyrexia", "same-name")
+    assert (explanation["matched_name"], explanation["reasons"][0]["kind"]) == ("Pyrexia", "same-name")
     assert found.structured_content["result"][0]["preferred_name"] == "Fever"
     assert [row["nil_reason"] for row in mapped.structured_content["result"]] == [None, "no-candidate"]
     assert refused.is_error

@@ -68,15 +68,23 @@ def test_entities_have_links(nlp: Language, folder: str) -> None:
     for ent, link, row in zip(doc.ents, linked.links, linked.rows(), strict=True):
         found = ent._.onym
         assert (found.start, found.end) == (link.mention.start, link.mention.end)
-        assert {name: getattr(found, name) for name in row if name not in ("document", "text")} == {
-            name: value for name, value in row.items() if name not in ("document", "text")
+        values = {name: value for name, value in row.items() if name not in ("document", "text")} | {
+            "assertion": link.assertion
         }
+        assert {name: getattr(found, name) for name in values} == values
         assert [each.name for each in found.candidates] == [each.name for each in link.candidates]
         assert ent._.kb_ents == [(each.concept_id, each.score) for each in found.candidates]
         assert ent.label_ == (row["type"] or "ENTITY")
     assert list(map(key, doc.spans["onym"])) == list(map(key, doc.ents))
     assert doc[0:1]._.onym is None
     assert doc[0:1]._.kb_ents == []
+
+
+def test_negated_mentions_are_marked_unless_switched_off(nlp: Language, folder: str) -> None:
+    assert [ent._.onym.assertion for ent in nlp("High fever, no heart attack.").ents] == [(), ("negated",)]
+    bare = spacy.blank("en")
+    bare.add_pipe("onym", config={"pipeline": folder, "assertion": False})
+    assert [ent._.onym.assertion for ent in bare("High fever, no heart attack.").ents] == [None, None]
 
 
 def test_kb_ents_are_compatible_with_scispacy(nlp: Language) -> None:

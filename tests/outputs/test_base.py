@@ -12,7 +12,7 @@ from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.base import ExportOptions, OutputContext, check_output, format_of_path, get_writer, write_output
-from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
+from onym.outputs.links import format_of, require_linked_output, write_links
 from onym.registry import OUTPUTS, Part
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.plug_in.src.onym_plug_in import ids
@@ -51,7 +51,7 @@ def test_longest_extension_wins() -> None:
 def test_finds_plug_ins_and_skips_broken_ones(tiny_kb: Path, tmp_path: Path) -> None:
     path = tmp_path / "links.ids"
     assert format_of(path) == "ids"
-    require_linked_output(path, "ids", assertion=True)
+    require_linked_output(path, "ids")
     write_links([DOC], ExactLinker(KnowledgeBase.open(tiny_kb)), path, "ids")
     assert path.read_text() == "mesh:D005334\n"
     with pytest.raises(ConfigError, match="part-broken"):
@@ -90,10 +90,3 @@ def test_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(RuntimeError, match="middle"):
         write_output([LINKED], "failing", OutputContext(tmp_path / "links"))
     assert not (tmp_path / "links").exists()
-
-
-def test_link_formats_store_assertion_marks() -> None:
-    for name in OUTPUTS.names:
-        require_assertion(name)
-    with pytest.raises(ConfigError, match="cannot store assertion marks"):
-        require_assertion("pubtator")

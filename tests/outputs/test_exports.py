@@ -14,7 +14,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.base import ExportOptions, check_terms, format_of_path
-from onym.outputs.links import format_of, require_assertion, require_linked_output, write_links
+from onym.outputs.links import format_of, require_linked_output, write_links
 from onym.outputs.mapping import map_table, require_mapping
 from onym.types import Document, Mention
 from tests.outputs.test_omop_concepts import athena
@@ -166,8 +166,3 @@ def test_does_not_overwrite_an_existing_keys_file(tmp_path: Path) -> None:
 def test_rejects_a_missing_code_column(terms: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="table-columns"):
         require_mapping(terms, "term", tmp_path / "a.fhir.json", options=ExportOptions(code_column="kode"))
-
-
-def test_exports_store_assertion_marks() -> None:
-    for form in ("fhir", "omop"):
-        require_assertion(form)

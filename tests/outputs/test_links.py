@@ -18,7 +18,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.linkers.base import link_batches
 from onym.linkers.exact import ExactLinker
-from onym.outputs.links import format_of, require_assertion, write_links
+from onym.outputs.links import format_of, write_links
 from onym.outputs.predictions import read_predictions
 from onym.outputs.table import read_flat
 from onym.store.files.source import Source
@@ -77,11 +77,10 @@ def test_links_in_parquet_are_a_table(linker: ExactLinker, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("form", ["predictions", "jsonl", "parquet"])
-def test_assertion_marks_are_written_on_request(linker: ExactLinker, tmp_path: Path, form: str) -> None:
+def test_assertion_marks_are_written_unless_switched_off(linker: ExactLinker, tmp_path: Path, form: str) -> None:
     doc = Document("1", "No fever", (Mention(3, 8, "fever"),))
     found = []
     for assertion in (False, True):
-        require_assertion(form)
         path = tmp_path / f"{assertion}.{form}"
         write_links([doc], linker, path, form, assertion=assertion)
         read = read_predictions if form == "predictions" else read_linked
@@ -94,18 +93,22 @@ def read_linked(path: Path) -> list[Link]:
     return [link for linked in form.read_linked(Source.open(path)) for link in linked.links]
 
 
-def test_predictions_header_records_assertion(linker: ExactLinker, tmp_path: Path) -> None:
+def test_predictions_header_records_that_assertion_is_off(linker: ExactLinker, tmp_path: Path) -> None:
     for assertion in (False, True):
         write_links(ITEMS, linker, tmp_path / str(assertion), assertion=assertion)
     sources = [read_predictions(tmp_path / name).source for name in ("False", "True")]
-    assert sources[1] == sources[0] | {"assertion": True}
-    assert "assertion" not in sources[0]
+    assert sources[0] == sources[1] | {"assertion": False}
+    assert "assertion" not in sources[1]
 
 
 @pytest.mark.parametrize("form", ["pubtator", "brat", "bioc"])
-def test_rejects_formats_without_assertion_marks(form: str) -> None:
-    with pytest.raises(ConfigError, match="config-invalid"):
-        require_assertion(form)
+def test_counts_the_documents_whose_assertion_marks_a_format_cannot_store(
+    linker: ExactLinker, tmp_path: Path, form: str
+) -> None:
+    fever = Mention(5, 10, "fever")
+    docs = [Document("1", "Deny fever", (fever,)), Document("2", "High fever", (fever,)), Document("3", "Once fever", (fever,))]
+    assert write_links(docs, linker, tmp_path / "marked", form).lost == {"assertion marks": 1}
+    assert not write_links(docs, linker, tmp_path / "bare", form, assertion=False).lost
 
 
 def test_header_records_the_concept_filter(linker: ExactLinker, tmp_path: Path) -> None:

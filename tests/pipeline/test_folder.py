@@ -46,20 +46,20 @@ def test_loads_built_pipeline(tmp_path: Path, kb: Path) -> None:
         threshold=0.5,
         top_k=3,
         prefer=("mesh",),
-        assertion=True,
+        assertion=False,
     )
     loaded = load(tmp_path / "p")
     assert loaded.config == built.config
     (link,) = loaded.link("fever, no heart attack").links
-    assert (link.concept_id, link.assertion) == ("mesh:D009203", ("negated",))
+    assert (link.concept_id, link.assertion) == ("mesh:D009203", None)
     config = read_pipeline(tmp_path / "p")
     assert config.kb.path == kb.resolve().as_posix()
     assert config.kb.digest == loaded.kb.digest
     assert (config.format, config.threshold, config.top_k) == (2, 0.5, 3)
     assert (config.detector, config.types, config.concepts) == (detector, ("C14",), ("mesh:D009203",))
     assert config.prefer == ("mesh",)
-    assert config.assertion
-    assert {("prefer", "mesh"), ("assertion", "yes")} <= set(describe(config))
+    assert not config.assertion
+    assert {("prefer", "mesh"), ("assertion", "no")} <= set(describe(config))
 
 
 OPTIONS: dict[str, Any] = {
@@ -72,7 +72,7 @@ OPTIONS: dict[str, Any] = {
     "prefer": ("mesh",),
     "threshold": 0.5,
     "top_k": 3,
-    "assertion": True,
+    "assertion": False,
 }
 
 
@@ -112,12 +112,12 @@ def test_rejects_invalid_options(tmp_path: Path, kb: Path) -> None:
     assert not (tmp_path / "p").exists()
 
 
-def test_assertion_defaults_to_off(tmp_path: Path, kb: Path) -> None:
+def test_assertion_defaults_to_on(tmp_path: Path, kb: Path) -> None:
     build_pipeline(kb, tmp_path / "p")
     values = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     del values["assertion"]
     (tmp_path / "p" / "pipeline.json").write_text(json.dumps(values))
-    assert load(tmp_path / "p").link("No fever").links[0].assertion is None
+    assert load(tmp_path / "p").link("No fever").links[0].assertion == ("negated",)
 
 
 def test_self_contained_folder_can_be_moved(tmp_path: Path, tiny_kb: Path) -> None:

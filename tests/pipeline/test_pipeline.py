@@ -158,7 +158,7 @@ def test_assertions_are_optional_and_change_nothing_else(pipeline: Pipeline) -> 
         "",
         Document("d", "History of pyrexia", (Mention(11, 18, "pyrexia"),)),
     ]
-    plain, marked = (list(each.link_many(texts)) for each in (pipeline, pipeline.with_assertion()))
+    plain, marked = (list(each.link_many(texts)) for each in (pipeline.with_assertion(False), pipeline))
     assert {link.assertion for linked in plain for link in linked.links} == {None}
     assert [[link.assertion for link in linked.links] for linked in marked] == [[(), ("negated",)], [], [("historical",)]]
     without = [replace(each, links=tuple(replace(link, assertion=None) for link in each.links)) for each in marked]
@@ -166,11 +166,25 @@ def test_assertions_are_optional_and_change_nothing_else(pipeline: Pipeline) -> 
     assert type(marked[0].document) is Document
 
 
-def test_config_contains_assertion_only_if_enabled(pipeline: Pipeline) -> None:
+def test_config_contains_assertion_only_if_it_is_off(pipeline: Pipeline) -> None:
     assert "assertion" not in pipeline.config
-    marked = pipeline.with_assertion()
-    assert marked.with_threshold(0.5).source()["assertion"] is True
-    assert marked.with_assertion(False).config == pipeline.config
+    bare = pipeline.with_assertion(False)
+    assert bare.with_threshold(0.5).source()["assertion"] is False
+    assert bare.with_assertion().config == bare.with_assertion(None).with_assertion(True).config == pipeline.config
+    assert bare.with_assertion(None).options.assertion is False
+
+
+def test_terms_have_no_assertion_marks(pipeline: Pipeline) -> None:
+    term = Document("1", "No fever", (Mention(3, 8, "fever"),))
+    assert [link.assertion for link in pipeline.link(term).links] == [("negated",)]
+    assert [link.assertion for link in pipeline.for_terms().link(term).links] == [None]
+
+
+def test_explanations_say_that_a_mention_is_negated(pipeline: Pipeline) -> None:
+    explained = pipeline.explain("High fever, no heart attack.")
+    assert [each.as_dict()["assertion"] for each in explained] == [None, "negated"]
+    assert ["marks: negated" in each.lines() for each in explained] == [False, True]
+    assert ">heart attack</mark><small" in explained._repr_html_()
 
 
 def test_config_names_each_component(pipeline: Pipeline) -> None:

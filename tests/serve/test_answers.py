@@ -53,6 +53,14 @@ def test_text_reply_equals_command_output(answers: JobRunner, pipeline: Pipeline
     assert LinkedReply.model_validate(found).links[0].concept_id == "MESH:D005334"
 
 
+def test_assertion_can_be_switched_off_for_a_request(answers: JobRunner) -> None:
+    def marks(**options: Any) -> list[str | None]:
+        return [link["assertion"] for link in one(answers, op="link", text=TEXT, **options)[1]["links"]]
+
+    assert marks() == marks(assertion=True) == marks(assertion=None) == [None, "negated"]
+    assert marks(assertion=False) == [None, None]
+
+
 def test_document_reply_equals_linked_document_format(answers: JobRunner, pipeline: Pipeline) -> None:
     document = Document("d1", "Fever, pyrexia", (Mention(7, 14, "pyrexia", type="Disease"),))
     plain = {"id": "d1", "text": document.text, "mentions": [{"start": 7, "end": 14, "type": "Disease"}]}

@@ -33,6 +33,18 @@ def test_mentions_are_marked_with_their_types(visit: Visit) -> None:
     assert visit.complaints == []
 
 
+def test_negated_mentions_are_struck_through_and_marked(visit: Visit) -> None:
+    visit.link("Fever, no heart attack.")
+    assert visit.texts("#marked .kind") == ["Disease", "Disease, negated"]
+    assert visit.texts("#marked s") == ["heart attack"]
+    assert visit.texts("#links .marks") == ["negated"]
+    visit.page.locator("#marked button").nth(1).click()
+    assert "In this text: negated" in visit.page.inner_text("#details")
+    assert visit.page.inner_text("#status").endswith(", negated.")
+    visit.download("#save-pubtator")
+    assert "PubTator cannot store marks" in visit.page.inner_text("#status")
+
+
 def test_selected_mention_shows_explanation(visit: Visit) -> None:
     visit.link("A heart attack. Type 2 diabetes mellitus (T2DM) and no T2DM.", "diseases")
     visit.page.locator("#marked button", has_text="T2DM").first.click()

@@ -213,6 +213,13 @@ def test_invalid_request_error_shows_no_text(wrong: Any) -> None:
     assert caught.value.__cause__ is None
 
 
+def test_an_unknown_key_is_named_unless_it_looks_like_text() -> None:
+    for key, named in (("asertion", "asertion"), ("top-k", ""), (SECRET, ""), ("smith" * 5, "")):
+        with pytest.raises(InputError) as caught:
+            parse(LinkRequest, json.dumps({"text": "fever", key: True}).encode())
+        assert caught.value.what == f"body: unknown key {named}".rstrip(), key
+
+
 @pytest.mark.parametrize(
     "wrong", [b"", b"{", b'{"text": "\xff"}', b'{"text": "\\ud800"}', b"[" * 100_000, b'{"text": "Smith"', b"\x00"]
 )
@@ -271,9 +278,9 @@ def test_rejects_deeply_nested_json(wrong: bytes) -> None:
 def test_options_apply_to_all_linking_routes() -> None:
     for kind in (LinkRequest, MapRequest):
         assert Options.model_fields.keys() <= kind.model_fields.keys()
-    assert Options.model_fields.keys() - {"precision"} == ConceptFilter.model_fields.keys() - {"concepts"}
-    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), None, None, None, 0.9)
-    assert Options.of({"types": []}) == Options.of({}) == (None,) * 5
+    assert Options.model_fields.keys() - {"precision", "assertion"} == ConceptFilter.model_fields.keys() - {"concepts"}
+    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), None, None, None, 0.9, None)
+    assert Options.of({"types": []}) == Options.of({}) == (None,) * 6
 
 
 def test_examples_match_their_models() -> None:

@@ -25,7 +25,7 @@ from onym.batch.ledger import Ledger, require_finished
 from onym.batch.plan import Shard
 from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
 from onym.corpora.base import documents_of
-from onym.corpora.corpus import write_linked_corpus
+from onym.corpora.corpus import Written, write_linked_corpus
 from onym.errors import ConfigError, InputError, InternalError
 from onym.fields import from_cells
 from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, OutputContext, format_of_path, write_output
@@ -51,8 +51,8 @@ def export(
     *,
     options: ExportOptions = NO_OPTIONS,
     force: bool = False,
-) -> int:
-    """Write the output of a finished run, and return the number of rows or documents.
+) -> Written:
+    """Write the output of a finished run, and return the number of documents, or the number of mentions of a table.
 
     By default, the file extension selects the format. Tables have the extension .parquet, .csv, .tsv, .jsonl or .xlsx, and
     are the default. Exports of a private run are private: mode 0600 for files, and 0700 for folders.
@@ -67,11 +67,10 @@ def export(
         _require_candidates(ledger)
     with owner_only(ledger.plan.settings.private):
         if format == TABLE:
-            return _write_table(ledger, storage, dest, force=force)
+            return Written(mentions=_write_table(ledger, storage, dest, force=force))
         if format in OUTPUTS:
-            return _write_export(ledger, storage, dest, format, options, force=force)
-        linked = (each for shard in ledger.plan.shards for each in _read_linked(shard, storage))
-        return write_linked_corpus(linked, dest, format, force=force).documents
+            return Written(documents=_write_export(ledger, storage, dest, format, options, force=force))
+        return write_linked_corpus(_iter_shards(ledger, storage), dest, format, force=force)
 
 
 def iter_linked(out: str | Path) -> tuple[dict[str, Any], Iterator[LinkedDocument]]:
@@ -82,8 +81,7 @@ def iter_linked(out: str | Path) -> tuple[dict[str, Any], Iterator[LinkedDocumen
     storage = open_storage(out)
     ledger = require_finished(storage)
     _require_candidates(ledger)
-    linked = (each for shard in ledger.plan.shards for each in _read_linked(shard, storage, complete=True))
-    return ledger.plan.source, linked
+    return ledger.plan.source, _iter_shards(ledger, storage, complete=True)
 
 
 def _require_candidates(ledger: Ledger) -> None:
@@ -107,10 +105,9 @@ def _write_export(
 
     def iter_linked_documents() -> Iterator[LinkedDocument]:
         nonlocal count
-        for shard in ledger.plan.shards:
-            for each in _read_linked(shard, storage, asserted=settings.assertion, complete=True):
-                count += 1
-                yield each
+        for each in _iter_shards(ledger, storage, complete=True):
+            count += 1
+            yield each
 
     context = OutputContext(dest, ledger.plan.source, settings.text, options=options, force=force)
     write_output(iter_linked_documents(), format, context)
@@ -143,7 +140,14 @@ def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) 
             yield from batch.to_pylist()
 
 
-def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = False, complete: bool = False) -> Iterator[LinkedDocument]:
+def _iter_shards(ledger: Ledger, storage: Storage, *, complete: bool = False) -> Iterator[LinkedDocument]:
+    """Yield the linked documents of all shards."""
+    asserted = ledger.plan.settings.assertion
+    for shard in ledger.plan.shards:
+        yield from _read_linked(shard, storage, asserted=asserted, complete=complete)
+
+
+def _read_linked(shard: Shard, storage: Storage, *, asserted: bool = True, complete: bool = False) -> Iterator[LinkedDocument]:
     """Yield the documents of a shard with their links: texts from the inputs, links from the output, in the same order.
 
     With `complete`, documents that could not be linked are skipped. With `asserted`, a mention without assertion marks gets an

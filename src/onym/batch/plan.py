@@ -115,14 +115,15 @@ class AsideFile(Strict):
 class Settings(Strict):
     """The pipeline and its options. `pipeline` is its path at planning; a run may use a copy of the pipeline elsewhere.
 
-    `corrections` is the path of a file of rules; what it says is part of the plan's source, and may not change until the run.
+    `assertion` says whether mentions get assertion marks. `corrections` is the path of a file of rules; what it says is part of
+    the plan's source, and may not change until the run.
     """
 
     pipeline: str
     precision: float | None = None
     coverage: float | None = None
     filter: ConceptFilter = Field(default=ConceptFilter(), exclude_if=lambda wanted: wanted == ConceptFilter())
-    assertion: bool = False
+    assertion: bool = True
     corrections: str | None = Field(default=None, exclude_if=lambda path: path is None)
     text: bool = True
     private: bool = False

@@ -11,7 +11,7 @@ from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, writ
 from onym.corpora.base import ReadOptions
 from onym.errors import ConfigError, InputError
 from onym.kb.ranking import ConceptFilter
-from onym.packs.locate import load, locate
+from onym.packs.locate import load, locate, read_pipeline
 from onym.parts import OpenContext
 from onym.pipeline.pipeline import Pipeline
 from onym.store.hidden import owner_only
@@ -33,7 +33,7 @@ def plan_batch(
     format: str = "",  # noqa: A002
     precision: float | None = None,
     coverage: float | None = None,
-    assertion: bool = False,
+    assertion: bool | None = None,
     corrections: str | Path | None = None,
     text: bool = True,
     private: bool = False,
@@ -48,7 +48,8 @@ def plan_batch(
 
     If the folder already has the same plan, nothing is written; if it has another plan, an error is raised. With `text=False`,
     the output has no text of mentions. With `private`, all files of the run and its exports have mode 0600, and new folders
-    0700. `corrections` is a file of rules. `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
+    0700. `assertion` switches assertion marks on or off; by default as the pipeline says. `corrections` is a file of rules.
+    `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -70,7 +71,7 @@ def plan_batch(
         precision=precision,
         coverage=coverage,
         filter=ConceptFilter.of(wanted),
-        assertion=assertion,
+        assertion=read_pipeline(found).assertion if assertion is None else assertion,
         corrections=None if corrections is None else str(Path(corrections).resolve()),
         text=text,
         private=private,
@@ -90,7 +91,7 @@ def open_planned(settings: Settings, pipeline: str | Path | None = None, context
     loaded = load(pipeline or settings.pipeline, context=context)
     loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
     loaded = loaded.with_filter(**settings.filter.model_dump()).with_corrections(settings.corrections)
-    return loaded.with_assertion() if settings.assertion else loaded
+    return loaded.with_assertion(settings.assertion)
 
 
 def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:

@@ -57,7 +57,7 @@ def plan(
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     corrections: Annotated[Path | None, CORRECTIONS] = None,
-    assertion: Annotated[bool, ASSERTION] = False,
+    assertion: Annotated[bool | None, ASSERTION] = None,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
     private: Annotated[
         bool, typer.Option("--private", help="Make the output and its exports readable only by you (file mode 0600).")
@@ -228,13 +228,17 @@ def export(
     Example: onym batch export linked -o links.parquet
     """
     from onym.batch.exporting import export
+    from onym.corpora.corpus import describe_loss
     from onym.outputs.base import TABLE, ExportOptions, format_of_path
 
     options = ExportOptions.of(code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     with progress("exporting"):
-        count = export(out, output, format, options=options, force=force)
+        written = export(out, output, format, options=options, force=force)
     is_table = (format or format_of_path(output, prefer=TABLE) or TABLE) == TABLE
-    write_lines([("mentions" if is_table else "documents", f"{count:,}"), ("output", str(output))])
+    count = ("mentions", written.mentions) if is_table else ("documents", written.documents)
+    write_lines([(count[0], f"{count[1]:,}"), ("output", str(output))])
+    for what, documents in written.lost.items():
+        tell(describe_loss(format, what, documents))
 
 
 @app.command()

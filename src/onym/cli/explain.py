@@ -10,7 +10,7 @@ import typer
 
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
 from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, report_problem, resolve_kb, use_default
-from onym.cli.options import FORCE, PIPELINE, PRECISION, VERIFY
+from onym.cli.options import ASSERTION, FORCE, PIPELINE, PRECISION, SOME_PIPELINE_OPTIONS, VERIFY, command_with
 from onym.errors import format_id
 from onym.store.cache import Verify
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command()
+@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
 def explain(
     sources: Annotated[
         list[str],
@@ -37,6 +37,7 @@ def explain(
     ] = None,
     pipeline: Annotated[Path | None, PIPELINE] = None,
     precision: Annotated[float | None, PRECISION] = None,
+    assertion: Annotated[bool | None, ASSERTION] = None,
     verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
@@ -62,7 +63,8 @@ def explain(
     problems: list[Problem] = []
     with open_sources(sources) as found:
         reading = found.read()
-        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify)).with_precision(precision)
+        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify))
+        loaded = loaded.with_precision(precision).with_assertion(assertion)
         explained = _explain_items(reading, loaded, problems)
         if output is None:
             _print(explained, json=json)

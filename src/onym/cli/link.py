@@ -124,7 +124,7 @@ def link(
     precision: Annotated[float | None, PRECISION] = None,
     coverage: Annotated[float | None, COVERAGE] = None,
     corrections: Annotated[Path | None, CORRECTIONS] = None,
-    assertion: Annotated[bool, ASSERTION] = False,
+    assertion: Annotated[bool | None, ASSERTION] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     verify: Annotated[Verify, VERIFY] = "once",
     text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
@@ -141,7 +141,7 @@ def link(
 
     Example: onym link "Patients with breast cancer (BC) and type 2 diabetes"
     Example: onym link notes.txt --pipeline mesh-pipeline -o links.csv
-    Example: onym link notes --pipeline mesh-pipeline --assertion -o notes.fhir.ndjson
+    Example: onym link notes --pipeline mesh-pipeline -o notes.fhir.ndjson
     Example: onym link CDR_TestSet.PubTator.txt --kb mesh --linker tfidf -o links.tsv
     """
     from onym.corpora.base import ReadOptions
@@ -164,7 +164,7 @@ def link(
     output = output or STDOUT
     options = _options(format, code_system or (), nlp_date, omop_vocabulary=omop_vocabulary, note_keys=note_keys)
     if shown is None:
-        require_linked_output(output, format, assertion=assertion, force=force, options=options)
+        require_linked_output(output, format, force=force, options=options)
     with (
         progress("linking") as bar,
         open_sources(sources, follow_links=follow_links) as found,
@@ -179,7 +179,7 @@ def link(
                 load(pipeline, context=opening, prefer=split_commas(prefer)).with_precision(precision).with_coverage(coverage)
             )
             loaded = loaded.with_filter(restrict=restrict, **wanted.model_dump())
-            loaded = correct(loaded.with_assertion() if assertion else loaded, corrections)
+            loaded = correct(loaded.with_assertion(assertion), corrections)
             drift = DriftWatch(loaded.calibration)
             progress_callback(bar)("linking", 0)
             counts = write_linked(
@@ -208,7 +208,7 @@ def link(
                 top_k=top_k or 10,
                 only=only,
                 restrict=restrict,
-                assertion=assertion,
+                assertion=assertion is not False,
                 text=not no_text,
                 style=id_style or "",
                 options=options,

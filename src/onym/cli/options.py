@@ -79,7 +79,7 @@ DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the c
 SPLIT = typer.Option(help="train, dev or test.")
 OF_CONFIG = typer.Option()
 """Option without help. ConfigOptions adds help and bounds of the field with the same name, also to the next three options."""
-ASSERTION = typer.Option("--assertion")
+ASSERTION = typer.Option("--assertion/--no-assertion")
 RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
 PREFER = typer.Option(rich_help_panel=MORE)
 PREFER_INSTEAD = typer.Option(
@@ -260,7 +260,10 @@ def _part_option(name: str, parts: list[str], info: Any) -> inspect.Parameter:
 
 
 def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
-    """Return the option of a field. A tuple becomes a comma-separated list that may be repeated, and a boolean a flag."""
+    """Return the option of a field: a comma-separated list that may be repeated for a tuple, and a flag for a boolean.
+
+    A flag that is on by default can be switched off with `--no-`.
+    """
     kind, default = (list[str], list(info.default or ())) if _is_tuple(info) else (info.annotation, info.default)
     default = inspect.Parameter.empty if info.is_required() else default
     word = name.replace("_", "-")

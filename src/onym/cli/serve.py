@@ -9,7 +9,16 @@ import typer
 
 from onym.cli.help import MORE
 from onym.cli.inputs import use_default
-from onym.cli.options import CORRECTIONS, FILTER_OPTIONS, PIPELINE, PRECISION, ConfigOptions, command_with
+from onym.cli.options import (
+    ASSERTION,
+    CORRECTIONS,
+    FILTER_OPTIONS,
+    PIPELINE,
+    PRECISION,
+    SOME_PIPELINE_OPTIONS,
+    ConfigOptions,
+    command_with,
+)
 
 if TYPE_CHECKING:
     from onym.serve.settings import ServeSettings
@@ -25,9 +34,10 @@ def _settings() -> type[ServeSettings]:
 
 _OWN = {"pipelines": "pipeline", "token": "token_file", "allow_hosts": "allow_host"}
 _COMMON = ("host", "port", "workers", "engine", "tls_cert", "tls_key", "max_text", "timeout")
+_SETTINGS = ConfigOptions(_settings, own=_OWN, common=_COMMON)
 
 
-@app.command(cls=command_with(config=ConfigOptions(_settings, own=_OWN, common=_COMMON), filter=FILTER_OPTIONS))
+@app.command(cls=command_with(config=_SETTINGS, pipeline=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS))
 def serve(
     context: typer.Context,
     pipeline: Annotated[
@@ -39,6 +49,7 @@ def serve(
         ),
     ] = None,
     precision: Annotated[float | None, PRECISION] = None,
+    assertion: Annotated[bool | None, ASSERTION] = None,
     corrections: Annotated[Path | None, CORRECTIONS] = None,
     token_file: Annotated[
         Path | None,
@@ -71,6 +82,7 @@ def serve(
     settings = ServeSettings(
         pipelines=parse_pipelines(pipeline or [str(use_default())]),
         precision=precision,
+        assertion=assertion,
         corrections=corrections,
         filter=context.obj["filter"],
         token=read_token(token_file) if token_file else "",
@@ -85,10 +97,11 @@ def serve(
     run_service(settings)
 
 
-@app.command()
+@app.command(cls=command_with(pipeline=SOME_PIPELINE_OPTIONS))
 def mcp(
     pipeline: Annotated[Path | None, PIPELINE] = None,
     precision: Annotated[float | None, PRECISION] = None,
+    assertion: Annotated[bool | None, ASSERTION] = None,
 ) -> None:
     """Serve link, explain, lookup and map as tools for AI assistants (Model Context Protocol over stdin and stdout).
 
@@ -97,4 +110,4 @@ def mcp(
     from onym.integrations.mcp import build_server
     from onym.packs.locate import load
 
-    build_server(load(pipeline or use_default()).with_precision(precision)).run()
+    build_server(load(pipeline or use_default()).with_precision(precision).with_assertion(assertion)).run()

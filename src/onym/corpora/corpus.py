@@ -67,15 +67,17 @@ def view(document: Document, facets: Collection[Facet]) -> View:
     return seen
 
 
-def describe_loss(format: str, facet: Facet, documents: int) -> str:  # noqa: A002
-    """Describe a facet that a format cannot store, with the number of documents that use it.
+def describe_loss(format: str, facet: str, documents: int) -> str:  # noqa: A002
+    """Describe a facet, or the assertion marks, that a format cannot store, with the number of documents that use it.
 
     >>> describe_loss("pubtator", "text", 1)
     'pubtator cannot store every character of the text: some are replaced (1 document)'
     >>> describe_loss("brat", "passages", 20)
     'brat cannot store all passages (20 documents)'
+    >>> describe_loss("brat", ASSERTION_MARKS, 3)
+    'brat cannot store assertion marks, such as negated: these mentions look affirmed (3 documents)'
     """
-    what = "every character of the text: some are replaced" if facet == "text" else f"all {facet}"
+    what = _LOSSES.get(facet, f"all {facet}")
     return f"{format} cannot store {what} ({documents:,} document{'' if documents == 1 else 's'})"
 
 
@@ -139,16 +141,25 @@ def read_sources(sources: Sequence[Source], format: str = "", options: ReadOptio
 
 
 _UNWRITABLE = "corpus-encoding"
+ASSERTION_MARKS = "assertion marks"
+"""What most corpus formats cannot store of links, besides the facets of documents."""
+_LOSSES = {
+    "text": "every character of the text: some are replaced",
+    ASSERTION_MARKS: "assertion marks, such as negated: these mentions look affirmed",
+}
 
 
 @dataclass
 class Written:
-    """The result of writing a corpus: counts, problems, and for each facet the number of documents that lost it."""
+    """The result of writing a corpus: counts, problems, and for each facet the number of documents that lost it.
+
+    `lost` may have the key `ASSERTION_MARKS` besides the facets.
+    """
 
     documents: int = 0
     mentions: int = 0
     problems: list[Problem] = field(default_factory=list)
-    lost: Counter[Facet] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
 
     @property
     def unwritable(self) -> list[Problem]:
@@ -191,10 +202,24 @@ def write_linked_corpus(
     """
     form = require_writable(format)
     if not hasattr(form, "write_linked"):
-        return write_corpus(map(with_answers, linked), path, format, force=force, style=style)
+        return _write_answers(linked, path, format, force=force, style=style)
     written = Written()
     with output_at(path, form, force=force) as output:
         form.write_linked(_take_linked(linked, written), output)
+    return written
+
+
+def _write_answers(linked: Iterable[LinkedDocument], path: Path, form: str, *, force: bool, style: Style) -> Written:
+    """Write the best concepts as annotations, and count the documents with assertion marks, which are lost."""
+    marked = Counter[str]()
+
+    def answers() -> Iterator[Document]:
+        for each in linked:
+            marked[ASSERTION_MARKS] += any(link.assertion for link in each.links)
+            yield with_answers(each)
+
+    written = write_corpus(answers(), path, form, force=force, style=style)
+    written.lost += marked
     return written
 
 

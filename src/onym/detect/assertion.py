@@ -1,9 +1,10 @@
 """Assertion detection: marks mentions as negated, possible, historical, hypothetical or of another person (ConText).
 
 A phrase such as `no evidence of` marks the mentions after it; a phrase such as `was ruled out` marks the mentions before it.
-The scope of a phrase ends with the sentence, at a terminating phrase (`but`, `because of`), or at a boundary: a semicolon, a
-list number, a section heading. Longer phrases take precedence over the phrases they contain, so `no increase` and `gram
-negative` negate nothing. Phrases inside a mention are ignored.
+The scope of a phrase ends with the sentence, at a terminating phrase (`but`, `and presents`), or at a boundary: a semicolon, a
+list number, a section heading, and for `negated` and `possible` a comma before a verb (`no fever, has asthma`). Longer phrases
+take precedence over the phrases they contain, so `no increase` and `gram negative` negate nothing. Phrases inside a mention are
+ignored.
 
 One pass over the sentences with mentions, in linear time.
 """
@@ -29,6 +30,12 @@ _RELATIVES = (
 )
 _FOUND = "seen present identified found noted detected appreciated visualized visualised observed evident demonstrated"
 _SAYS = "reports reported states stated says said notes noted noticed brought called thinks feels felt describes described"
+# Verbs that begin a new statement after `and`, a pronoun or a comma: what follows no longer belongs to a negated list.
+_PRESENTS = (
+    "presents presented presenting reports reported reporting complains complained complaining developed develops suffers "
+    "suffered admits admitted takes took"
+)
+_AND = f"and (he she it they i there is was are were has had have {_PRESENTS})"
 
 FORWARD: dict[AssertionMark, str] = {
     "negated": """
@@ -41,7 +48,8 @@ FORWARD: dict[AssertionMark, str] = {
         ruled (him her them) out for; rules (him her them) out for; ruled the patient out for; rules the patient out for;
         (fails failed failure) to (reveal show demonstrate identify); never (had developed); not have; not associated with;
         no (evidence sign signs suggestion indication findings finding) (of to for that); no history of; no h o; no hx of;
-        no further (sign signs symptoms episode episodes evidence complaints bouts); no (patient patients) with
+        no further (sign signs symptoms episode episodes evidence complaints bouts); no (patient patients);
+        no (patient patients) with
     """,
     "possible": """
         possible; possibly; possibility of; probable; probably; likely; perhaps; presumed; presumably; presumptive; suspect;
@@ -92,17 +100,17 @@ BACKWARD: dict[AssertionMark, str] = {
 }
 
 STOP: dict[AssertionMark, str] = {
-    "negated": """
+    "negated": f"""
         but; however; nevertheless; yet; though; although; still; except; except for; aside from; apart from; other than;
         which; who; whereas; secondary to; due to; because; because of; since; positive for;
         (cause causes source etiology origin reason) (of for); as a (cause reason etiology) (of for); trigger event for;
-        other possibilities of; as (he she it they); and (he she it they i there is was are were has had);
-        patient (is was has had remained remains); (patients subjects women men children adults individuals) with;
+        other possibilities of; as (he she it they); {_AND}; (he she they) ({_PRESENTS}); admits to; endorses;
+        patient (is was has had remained remains {_PRESENTS}); (patients subjects women men children adults individuals) with;
         (patients subjects women men children adults individuals) with and without
     """,
-    "possible": """
+    "possible": f"""
         but; however; nevertheless; yet; though; although; still; except; aside from; apart from; which; who; whereas;
-        secondary to; due to; because; because of; since; and (he she it they i there is was are were has had)
+        secondary to; due to; because; because of; since; {_AND}
     """,
     "historical": """
         presents; presented; presenting; complains; complained; complaining; currently; today; now; states; reports; reported;
@@ -139,7 +147,8 @@ _FORWARD, _BACKWARD, _STOP = "forward", "backward", "stop"
 Effect = tuple[AssertionMark, str]
 
 _HEAD = r"(?<!\S)[A-Z][A-Za-z/&()'-]{0,30}+(?: [A-Z(][A-Za-z/&()'-]{0,30}+){0,5}+ ?:"
-_BOUNDARY = re.compile(rf";|(?<!\w)[0-9]{{1,2}}\)(?=\s)|{_HEAD}")
+_VERBS = rf"(?:has|had)(?! (?:not )?been\b| resolved\b)|(?:is )?known|started|{'|'.join(_PRESENTS.split())}"
+_BOUNDARY = re.compile(rf";|(?<!\w)[0-9]{{1,2}}\)(?=\s)|(?P<statement>,)(?=\s(?:{_VERBS})\b)|{_HEAD}")
 _NUMBERS = frozenset(
     ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "few", "couple")
 )
@@ -169,6 +178,7 @@ class _Node:
 
 
 _EVERYTHING_STOPS = [(mark, _STOP) for mark in MARKS]
+_LISTS_STOP: list[Effect] = [("negated", _STOP), ("possible", _STOP)]
 
 
 def assertion_marks(document: Document) -> list[tuple[AssertionMark, ...]]:
@@ -209,8 +219,7 @@ class _Sentence:
 
     def __init__(self, text: str, start: int, end: int, mentions: Sequence[Mention]) -> None:
         phrases = _outside(_phrases(text, start, end), mentions)
-        boundaries = (Cue(found.start(), found.start(), _EVERYTHING_STOPS) for found in _BOUNDARY.finditer(text, start, end))
-        cues = sorted([*phrases, *boundaries])
+        cues = sorted([*phrases, *_boundaries(text, start, end)])
         self._after = _scopes(cues, _FORWARD, end)
         self._before = _scopes([cue.mirror() for cue in reversed(cues)], _BACKWARD, -start)
 
@@ -221,6 +230,11 @@ class _Sentence:
         return tuple(
             mark for mark in MARKS if _is_in(self._after, mark, mention.start) or _is_in(self._before, mark, -mention.end)
         )
+
+
+def _boundaries(text: str, start: int, end: int) -> Iterator[Cue]:
+    for found in _BOUNDARY.finditer(text, start, end):
+        yield Cue(found.start(), found.start(), _LISTS_STOP if found["statement"] else _EVERYTHING_STOPS)
 
 
 def _scopes(cues: Iterable[Cue], opening: str, end: int) -> dict[AssertionMark, list[Offsets]]:

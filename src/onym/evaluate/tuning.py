@@ -251,7 +251,7 @@ def _of_types(doc: Document, types: Sequence[str]) -> Document:
 
 def _judge_pipeline(task: EvaluationTask, gold: Sequence[Document], pipeline: Pipeline, mentions: Mentions) -> JudgedAnswers:
     """Return the answers of a pipeline without its thresholds, compared with gold."""
-    bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None)
+    bare = pipeline.with_precision(None).with_coverage(None).with_threshold(None).with_assertion(False)
     bare = bare.for_terms() if mentions == "terms" else bare
     if mentions == "found" and (groups := find_annotated_groups(gold, pipeline.kb)):
         bare = bare.with_types(groups)

@@ -51,7 +51,8 @@ class Tools:
         """Find biomedical mentions in a text and link them to concepts.
 
         Returns a row for each mention: offsets in code points, text, type, concept id, names, score, confidence. If a mention
-        is not linked, its concept id is null and nil_reason says why.
+        is not linked, its concept id is null and nil_reason says why. If assertion has a value, the text does not say that the
+        patient has it now: negated, possible, historical, hypothetical, other-experiencer (a relative).
         """
         _require_short(text, MAX_TEXT)
         (linked,) = require_complete([self._pipeline.link(text)])

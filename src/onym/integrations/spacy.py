@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from onym.corpora.problems import require_complete
 from onym.errors import InputError, missing_extra
 from onym.text.boundaries import WholeTokens
-from onym.types import Candidate, Document, LinkedDocument, Mention, Row
+from onym.types import AssertionMark, Candidate, Document, LinkedDocument, Mention, Row
 
 try:
     from spacy.language import Language
@@ -39,7 +39,7 @@ class SpanLink:
     """The link of a span. `start` and `end` are the exact code point offsets of the mention; other fields are table columns.
 
     Ids are written in the usual style of the vocabulary, such as MESH:D005334. If the mention is not linked, `nil_reason` says
-    why, and `candidates` still has the candidates.
+    why, and `candidates` still has the candidates. `assertion` has marks such as `negated`; None if they are switched off.
     """
 
     start: int
@@ -53,7 +53,7 @@ class SpanLink:
     ties: int
     stage: str | None
     nil_reason: str | None
-    assertion: str | None
+    assertion: tuple[AssertionMark, ...] | None
     candidates: tuple[Candidate, ...]
 
     @classmethod
@@ -63,7 +63,9 @@ class SpanLink:
             Candidate(each["concept_id"], each["matched_name"], each["score"], each["preferred_name"])
             for each in row["candidates"]
         )
-        return cls(**{field.name: row[field.name] for field in fields(cls)} | {"candidates": candidates})
+        assertion = None if row["assertion"] is None else tuple(row["assertion"])
+        values = {field.name: row[field.name] for field in fields(cls)}
+        return cls(**values | {"assertion": assertion, "candidates": candidates})
 
 
 def link_of(span: Span) -> SpanLink | None:
@@ -101,6 +103,8 @@ Span.set_extension("kb_ents", getter=kb_ents_of, force=True)
 class OnymPipe(Pipe):
     """spaCy component that detects and links mentions. With `use_entities`, it links the entities of earlier components.
 
+    `assertion` switches assertion marks on or off; None means as the pipeline says, and by default they are on.
+
     >>> import spacy
     >>> from onym import build_pipeline
     >>> folder = getfixture("tmp_path") / "pipeline"
@@ -111,16 +115,16 @@ class OnymPipe(Pipe):
     [('fever', 'MESH:D005334', [('MESH:D005334', 1.0)])]
     """
 
-    def __init__(self, name: str, folder: str, *, use_entities: bool = False) -> None:
+    def __init__(self, name: str, folder: str, *, use_entities: bool = False, assertion: bool | None = None) -> None:
         from onym.packs.locate import load
 
-        self.name, self.folder, self.use_entities = name, folder, use_entities
-        pipeline = load(folder)
+        self.name, self.folder, self.use_entities, self.assertion = name, folder, use_entities, assertion
+        pipeline = load(folder).with_assertion(assertion)
         self.pipeline = pipeline.without_detector() if use_entities else pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the name and the folder. The other process opens the folder again."""
-        return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities), ()
+        return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities, assertion=self.assertion), ()
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -153,7 +157,8 @@ class OnymPipe(Pipe):
 
     def _annotate(self, doc: Doc, linked: LinkedDocument) -> Doc:
         """Store the links in the doc."""
-        rows = linked.to_dict()["links"]
+        marks = [None if link.assertion is None else list(link.assertion) for link in linked.links]  # as plain values
+        rows = [row | {"assertion": each} for row, each in zip(linked.to_dict()["links"], marks, strict=True)]
         ids = [ent.id_ for ent in doc.ents] if self.use_entities else [""] * len(rows)
         tokens = WholeTokens(doc)
         spans = [_span(tokens, row, span_id) for row, span_id in zip(rows, ids, strict=True)]
@@ -194,8 +199,14 @@ def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
 @Language.factory(
     "onym",
     assigns=["doc.ents", "doc.spans", "span._.onym", "span._.kb_ents", "token.ent_kb_id", "token.ent_type", "token.ent_iob"],
-    default_config={"use_entities": False},
+    default_config={"use_entities": False, "assertion": None},
 )
-def create(nlp: Language, name: str, pipeline: str, use_entities: bool) -> OnymPipe:  # noqa: ARG001 - as spaCy calls it
+def create(
+    nlp: Language,  # noqa: ARG001 - as spaCy calls it
+    name: str,
+    pipeline: str,
+    use_entities: bool,
+    assertion: bool | None,
+) -> OnymPipe:
     """Create the component for `nlp.add_pipe`; `pipeline` is the folder or name of an Onym pipeline."""
-    return OnymPipe(name, pipeline, use_entities=use_entities)
+    return OnymPipe(name, pipeline, use_entities=use_entities, assertion=assertion)

@@ -35,7 +35,7 @@ class Relinker:
         if pipeline.kb.digest != new.digest:
             what = "the pipeline has another knowledge base than the new release"
             raise ConfigError("config-invalid", what, fix="give a pipeline that was built with the new release")
-        self._pipeline, self._min = pipeline.without_detector(), min_confidence
+        self._pipeline, self._min = pipeline.without_detector().with_assertion(False), min_confidence
         self._restricted: dict[frozenset[str], Pipeline] = {}
 
     def choose(self, document: Document, asked: Sequence[tuple[int, Sequence[str]]]) -> list[Choice | None]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onym.corpora.base import Facet, Item, Style, iter_items
+from onym.corpora.base import Item, Style, iter_items
 from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
 from onym.corpora.formats import formats_to_write
 from onym.corpora.problems import INTERNAL, ProblemLog
@@ -52,7 +52,7 @@ class LinkCounts:
     left_out: int = 0
     problems: int = 0
     bugs: int = 0
-    lost: Counter[Facet] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
     stages: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, int]:
@@ -81,7 +81,7 @@ def write_links(
     top_k: int = 10,
     only: ConceptMask | None = None,
     restrict: bool = False,
-    assertion: bool = False,
+    assertion: bool = True,
     text: bool = True,
     style: Style = "",
     options: ExportOptions = NO_OPTIONS,
@@ -92,10 +92,10 @@ def write_links(
     """Link all annotated mentions and write the links; the output appears only when complete. Problems go to `log`.
 
     `only` restricts the answers: a mention whose best concept is not allowed is left unlinked. With `restrict`, concepts that
-    are not allowed are ignored instead (see `link_among`). `assertion` marks negated, historical ... mentions; it needs a
-    format that can store these marks (see `require_assertion`). The extension sets the default of `format` (see `format_of`).
+    are not allowed are ignored instead (see `link_among`). With `assertion`, negated, historical ... mentions are marked. The
+    extension sets the default of `format` (see `format_of`).
     """
-    said = {"assertion": True} if assertion else {}
+    said = {} if assertion else {"assertion": False}
     source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
 
     def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
@@ -150,26 +150,16 @@ def require_linked_output(
     path: Path,
     format: str,  # noqa: A002
     *,
-    assertion: bool = False,
     force: bool = False,
     options: ExportOptions = NO_OPTIONS,
 ) -> None:
     """Before any work, raise an error if the output cannot be written in this format."""
-    if assertion:
-        require_assertion(format)
     if format in OUTPUTS:
         check_output(format, OutputContext(path, options=options, force=force))
         require_file(path, force=force, may_stream=True)
     else:
         refuse_options(options)
         require_output(path, require_writable(format), force=force)
-
-
-def require_assertion(format: str) -> None:  # noqa: A002
-    """Raise ConfigError if a format cannot store assertion marks."""
-    if format not in OUTPUTS and not hasattr(require_writable(format), "write_linked"):
-        fix = "write predictions, a table, jsonl, parquet, fhir or omop"
-        raise ConfigError("config-invalid", f"{format} cannot store assertion marks", fix=fix)
 
 
 def write_linked(

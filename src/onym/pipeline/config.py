@@ -94,9 +94,9 @@ class PipelineOptions(ConceptFilter):
     )
     top_k: int = Field(default=10, ge=1, le=1000, description="Maximum number of candidates per mention.")
     assertion: bool = Field(
-        default=False,
+        default=True,
         description="Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, "
-        "ConText). No link is dropped.",
+        "ConText), as by default. No link is dropped.",
     )
 
     def option_values(self) -> dict[str, Any]:

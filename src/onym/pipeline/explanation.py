@@ -1,6 +1,7 @@
 """Explanations of links, as lines for readers and as plain values for programs.
 
 mention          text, offsets, and the expansion of an abbreviation
+marks            assertion marks, such as negated
 concept          id, preferred name, score, confidence, and the stage of a cascade that linked it
 parents          parents of the candidates, and the headings that they are mapped to, if the knowledge base has a hierarchy
 matched name     the matching name of the knowledge base, with its kind and sources
@@ -99,6 +100,7 @@ class Explanation:
             "stage": link.stage,
             "ties": link.tied,
             "nil_reason": link.nil_reason,
+            "assertion": ",".join(link.assertion or ()) or None,
             "correction": self.correction,
             "reasons": [asdict(each) for each in self.evidence.reasons],
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
@@ -118,6 +120,8 @@ class Explanation:
             yield f"{link.mention.surface!r} stands for {self.expansion!r} in this document"
         if self.correction:
             yield f"decided by {self.correction}"
+        if link.assertion:
+            yield f"marks: {', '.join(link.assertion)}"
         if link.nil_reason:
             yield f"not linked: {_NOT_LINKED.get(link.nil_reason, link.nil_reason)}"
         if not link.candidates:

@@ -174,7 +174,7 @@ def _show_option(name: str, value: object) -> str:
     """Format an option for readers; concepts are only counted, because there may be many."""
     if isinstance(value, tuple):
         return f"{len(value):,}" if name == "concepts" else ", ".join(map(str, value))
-    return "yes" if value is True else str(value)
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
 def _show_calibration(fitted: FittedCalibration) -> str:

@@ -201,18 +201,22 @@ class Pipeline:
         """Return a copy whose candidate sets contain the right concept with probability >= coverage (conformal sets)."""
         return self._change(coverage=coverage)
 
-    def with_assertion(self, assertion: bool = True) -> Pipeline:
-        """Return a copy that detects assertions: whether a mention is negated, possible, historical and so on.
+    def with_assertion(self, assertion: bool | None = True) -> Pipeline:
+        """Return a copy that marks assertions, as by default, or not: whether a mention is negated, possible, and so on.
+
+        None leaves the option unchanged.
 
         >>> from onym.detect.dictionary import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
-        >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).with_assertion()
+        >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
         >>> [(link.mention.surface, link.assertion) for link in pipeline.link("High fever, no heart attack.").links]
         [('fever', ()), ('heart attack', ('negated',))]
+        >>> [link.assertion for link in pipeline.with_assertion(False).link("High fever, no heart attack.").links]
+        [None, None]
         """
-        return self._change(assertion=assertion)
+        return self if assertion is None else self._change(assertion=assertion)
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
         """Return a copy that only links to concepts of these semantic groups or types. Its existing filter still applies.
@@ -273,7 +277,8 @@ class Pipeline:
         """Return a copy for terms without context, such as the cells of a column. Each term is one mention.
 
         The copy uses the calibration for terms, and then has no threshold. Without one, it uses a calibration on annotated
-        mentions. A calibration on detected mentions is not used, because terms do not pass through the detector.
+        mentions. A calibration on detected mentions is not used, because terms do not pass through the detector. A term has no
+        context, so it gets no assertion marks.
 
         >>> from onym.kb import KnowledgeBase
         >>> from onym.linkers.exact import ExactLinker
@@ -282,7 +287,8 @@ class Pipeline:
         """
         annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
         threshold = None if self.term_calibration else self.options.threshold
-        return self._change(detector=None, threshold=threshold, calibration=self.term_calibration or annotated)
+        calibration = self.term_calibration or annotated
+        return self._change(detector=None, threshold=threshold, calibration=calibration, assertion=False)
 
     def _change(self, **changes: Any) -> Pipeline:
         own: dict[str, Any] = {

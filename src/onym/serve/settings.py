@@ -45,6 +45,7 @@ class ServeSettings(BaseModel):
         default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, for times of high load."
     )
     precision: float | None = None
+    assertion: bool | None = None
     corrections: Path | None = None
     filter: dict[str, Any] = Field(default={})
     match_precision: float = Field(
@@ -95,10 +96,10 @@ class ServeSettings(BaseModel):
         """The options that apply to all requests: fields of `onym.serve.routes.Options`, and the file of corrections.
 
         >>> ServeSettings(pipelines={"default": Path("hpo")}, filter={"under": ("HP:0000707",)}).options
-        {'precision': None, 'under': ('HP:0000707',)}
+        {'precision': None, 'assertion': None, 'under': ('HP:0000707',)}
         """
         corrections = {} if self.corrections is None else {"corrections": str(self.corrections.resolve())}
-        return {"precision": self.precision, **self.filter, **corrections}
+        return {"precision": self.precision, "assertion": self.assertion, **self.filter, **corrections}
 
     @property
     def wait_limit(self) -> float:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from onym.packs.locate import load
+from tests.robustness.stumbles.of_serve import serve
 from tests.robustness.stumbles.rows import Scene, stumble
 
 _PATIENT = "John Smith has asthma."
@@ -124,3 +128,97 @@ def sssom_has_one_mapping_a_term(scene: Scene) -> str:
     assert lines[()] == 2, lines
     assert lines["--top-k", "3"] > 2, lines
     return f"{lines[()]} mappings for 2 terms"
+
+
+_NEGATED = "No chest pain, denies fever."
+
+
+@stumble(f"onym link {_NEGATED!r}")
+def a_negated_disease_is_never_shown_as_affirmed(scene: Scene) -> str:
+    for words in (("link", _NEGATED), ("link", _NEGATED, "-o", "-"), ("explain", _NEGATED), ("link", _NEGATED, "--json")):
+        assert scene.onym(*words).stdout.count("negated") == 2, words
+    assert "negated" not in scene.onym("link", _NEGATED, "--no-assertion").stdout
+    header, *rows = scene.terminal("link", _NEGATED).splitlines()[1:3]
+    assert "marks" in header
+    assert "negated" in rows[0]
+    for name, words in (("linked.html", ("link", _NEGATED)), ("explained.html", ("explain", _NEGATED))):
+        scene.onym(*words, "-o", name)
+        assert (scene.folder / name).read_text().count("line-through") == 2, name
+    return "tables, JSON, explanations and pages mark it; --no-assertion switches that off"
+
+
+@stumble(f"onym batch plan, run and export with {_NEGATED!r}")
+def a_batch_marks_negated_mentions(scene: Scene) -> str:
+    (scene.folder / "notes.txt").write_text(_NEGATED)
+    scene.onym("batch", "plan", "notes.txt", "-o", "run")
+    scene.onym("batch", "run", "run", "--workers", "1")
+    scene.onym("batch", "export", "run", "-o", "links.tsv")
+    assert (scene.folder / "links.tsv").read_text().count("negated") == 2
+    done = scene.onym("batch", "export", "run", "--format", "pubtator", "-o", "links.pubtator")
+    assert "pubtator cannot store assertion marks" in done.stderr, done
+    return "the exported table has the marks; an export to PubTator says that it has none"
+
+
+@stumble("onym link TEXT -o linked.pubtator: a negated mention looks affirmed")
+def a_format_that_cannot_store_the_marks_says_so(scene: Scene) -> str:
+    done = scene.onym("link", _NEGATED, "-o", "linked.pubtator")
+    notices = [line for line in done.stderr.splitlines() if "assertion marks" in line]
+    assert done.status == 0
+    assert len(notices) == 1, done
+    return notices[0]
+
+
+@stumble(f"""curl localhost:8080/v1/link -d '{{"text": "{_NEGATED}"}}': two links, assertion null""")
+def the_service_marks_negated_mentions(scene: Scene) -> str:
+    with serve(scene) as client:
+        marked, bare = (
+            [link["assertion"] for link in client.post("/v1/link", json={"text": _NEGATED} | more).json()["links"]]
+            for more in ({}, {"assertion": False})
+        )
+        refused = client.post("/v1/link", json={"text": _NEGATED, "asertion": True}).json()["error"]["what"]
+    assert (marked, bare) == (["negated"] * 2, [None] * 2)
+    assert "asertion" in refused
+    return refused
+
+
+@stumble("onym mcp: link and explain show a negated disease as affirmed")
+def assistants_are_told_that_a_mention_is_negated(_: Scene) -> str:
+    from mcp import Client
+
+    from onym.integrations.mcp import build_server
+
+    async def call(tool: str) -> list[str]:
+        async with Client(build_server(load("starter"))) as client:
+            result = await client.call_tool(tool, {"text": _NEGATED})
+        return [row["assertion"] for row in result.structured_content["result"] if "concept_id" in row]
+
+    for tool in ("link", "explain"):
+        assert asyncio.run(call(tool)) == ["negated"] * 2, tool
+    return "the rows of link and explain have `assertion: negated`"
+
+
+@stumble('nlp.add_pipe("onym"): a negated disease is shown as affirmed')
+def spacy_entities_have_assertion_marks(_: Scene) -> str:
+    import spacy
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("onym", config={"pipeline": "starter"})
+    assert [ent._.onym.assertion for ent in nlp(_NEGATED).ents] == [("negated",)] * 2
+    return "`ent._.onym.assertion` is a tuple"
+
+
+@stumble(
+    "onym link \"Patients with asthma deny fever and have Lou Gehrig's disease, Crohn's disease\": all after fever negated"
+)
+def a_new_verb_ends_the_scope_of_a_negation(scene: Scene) -> str:
+    sentences = {
+        "Patients with asthma deny fever and have Lou Gehrig's disease, Crohn's disease": ["", "negated", "", ""],
+        "He denies headache and presents with fever and cough.": ["negated", "", ""],
+        "She has no fever, has asthma and takes aspirin.": ["negated", "", ""],
+        "No evidence of pneumonia, started on amoxicillin.": ["negated", ""],
+        "Without fever or rash, he developed seizures.": ["negated", "negated", ""],
+    }
+    for sentence, expected in sentences.items():
+        lines = scene.onym("link", sentence).stdout.splitlines()
+        assert [line.split("\t")[-1] for line in lines[1:]] == expected, sentence
+    return "what follows `and have`, `and presents`, `, has` or `, started` is affirmed"

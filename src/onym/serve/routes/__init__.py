@@ -29,6 +29,7 @@ PER_SURFACE = 50
 Term = Annotated[str, StringConstraints(max_length=MAX_TERM)]
 T = TypeVar("T", bound="Request")
 _PARAMETER = re.compile(r"\{.*?\}")
+_KEY = re.compile(r"[a-z_]{1,24}")  # the form of a key, which is not taken for text of a user
 
 
 class Request(BaseModel):
@@ -47,7 +48,7 @@ class Request(BaseModel):
 
 
 class Options(Request):
-    """Pipeline options of a request that links: the fields of `ConceptFilter` without `concepts`, and the precision."""
+    """Pipeline options of a request that links: the fields of `ConceptFilter` without `concepts`, precision and assertion."""
 
     types: list[Term] = Field(
         default=[], max_length=MAX_TYPES, description="Only link to concepts of these semantic groups or types."
@@ -67,13 +68,18 @@ class Options(Request):
         description="With under or not_under: supplementary records of MeSH count as below the headings they are mapped to.",
     )
     precision: float | None = Field(default=None, gt=0, lt=1, description="Target precision, for a calibrated pipeline.")
+    assertion: bool | None = Field(
+        default=None,
+        description="Mark mentions that are negated, possible, historical, hypothetical or about a family member; by default "
+        "as the pipeline says. Terms have no context, and get no marks.",
+    )
 
     @staticmethod
     def of(job: Mapping[str, Any]) -> tuple[Any, ...]:
         """Return the options of a job in the order of the fields, None for defaults. Jobs with equal options form one batch.
 
         >>> Options.of({"op": "link", "text": "High fever.", "types": ["Disease"]})
-        (('Disease',), None, None, None, None)
+        (('Disease',), None, None, None, None, None)
         """
         said = ((job.get(name, field.default), field.default) for name, field in Options.model_fields.items())
         values = (None if value == default else value for value, default in said)
@@ -83,6 +89,7 @@ class Options(Request):
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
         """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
         options = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
+        pipeline = pipeline.with_assertion(options.pop("assertion", None))
         if "precision" in options:
             pipeline = pipeline.with_precision(options.pop("precision"))
         return pipeline.with_filter(**options) if options else pipeline
@@ -191,9 +198,10 @@ def check(kind: type[T], values: Any, where: str) -> T:
 
 
 def make_validation_error(errors: Sequence[Any], where: str) -> InputError:
-    """Return the first error of pydantic as an InputError. Unknown keys are not shown, because they may be user text."""
+    """Return the first error of pydantic as an InputError. An unknown key is only named if it looks like one, not like text."""
     first = errors[0]
-    is_extra = first["type"] == "extra_forbidden"
-    loc = [str(part) for part in first["loc"][: -1 if is_extra else None]]
-    kind = "unknown key" if is_extra else first["msg"]
+    loc, kind = [str(part) for part in first["loc"]], first["msg"]
+    if first["type"] == "extra_forbidden":
+        key = loc.pop()
+        kind = f"unknown key {key}" if _KEY.fullmatch(key) else "unknown key"
     return InputError("request-malformed", f"{'.'.join(loc) or 'body'}: {kind}", where=where, fix="see /openapi.json")

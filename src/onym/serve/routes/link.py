@@ -33,6 +33,7 @@ class LinkRequest(Options):
             "examples": [
                 {"text": "High fever after a heart attack."},
                 {"text": "High fever.", "types": ["Disease"], "top_k": 3},
+                {"text": "No chest pain, denies fever.", "assertion": False},
                 {"text": "Myocardial infarction (MI). No MI before.", "explain": True},
                 {"document": {"id": "1", "text": "Fever", "mentions": [{"start": 0, "end": 5}]}, "format": "document"},
             ]
@@ -145,6 +146,7 @@ class ExplanationReply(Reply):
     stage: str | None
     ties: int
     nil_reason: str | None
+    assertion: str | None
     correction: str | None
     reasons: list[ReasonReply]
     effects: list[EffectReply]

@@ -2,7 +2,7 @@
 
 import { confidence, fill, make, showError } from "./dom.js";
 import { ask } from "./service.js";
-import { parentNames, reasonText, typeName, unlinkedText } from "./words.js";
+import { marksText, parentNames, reasonText, typeName, unlinkedText } from "./words.js";
 
 const NAMES = 12; // maximum names of a concept to show
 const EFFECTS = 5;
@@ -26,11 +26,13 @@ export function showDetails(target, { link, explanation, base, colour }) {
 }
 
 function answer(link) {
-  if (link.concept_id === null) return [make("p", { class: "answer" }, `Unlinked: ${unlinkedText(link.nil_reason)}.`)];
-  const lines = [make("p", { class: "answer" }, make("strong", {}, link.preferred_name), " ", make("code", {}, link.concept_id))];
-  lines.push(make("p", {}, make("span", { class: "label" }, "Confidence "), confidence(link.confidence)));
-  if (link.assertion) lines.push(make("p", {}, make("span", { class: "label" }, "Assertion "), link.assertion));
-  return lines;
+  const marks = link.assertion ? [make("p", { class: "marks" }, `In this text: ${marksText(link)}`)] : [];
+  if (link.concept_id === null) return [make("p", { class: "answer" }, `Unlinked: ${unlinkedText(link.nil_reason)}.`), ...marks];
+  return [
+    make("p", { class: "answer" }, make("strong", {}, link.preferred_name), " ", make("code", {}, link.concept_id)),
+    ...marks,
+    make("p", {}, make("span", { class: "label" }, "Confidence "), confidence(link.confidence)),
+  ];
 }
 
 function reasons(link, explanation) {

@@ -4,7 +4,7 @@ import { announce, byId, clearError, confidence, fill, make, plural, save, showE
 import { showDetails } from "./details.js";
 import { pubtator } from "./pubtator.js";
 import { ask } from "./service.js";
-import { typeName, unlinkedText } from "./words.js";
+import { isNegated, marksText, typeName, unlinkedText } from "./words.js";
 
 const EXAMPLE =
   "A 61-year-old woman with type 2 diabetes mellitus (T2DM) and rheumatoid arthritis presented with fever. " +
@@ -151,8 +151,9 @@ function mention(at, text, isLast) {
   const link = result.answer.links[at];
   const isLinked = link.concept_id !== null;
   const kind = isLinked ? typeName(link.type) : `${typeName(link.type)}, unlinked`;
-  const label = isLast ? make("span", { class: "kind" }, kind) : null;
-  return selector(at, `mention ${isLinked ? colourOf(link.type) : "unlinked"}`, text, label);
+  const label = isLast ? make("span", { class: "kind" }, [kind, marksText(link)].filter(Boolean).join(", ")) : null;
+  const shown = isNegated(link) ? make("s", {}, text) : text;
+  return selector(at, `mention ${isLinked ? colourOf(link.type) : "unlinked"}`, shown, label);
 }
 
 function selector(at, className, ...children) {
@@ -162,6 +163,10 @@ function selector(at, className, ...children) {
   return button;
 }
 
+function marks(link) {
+  return link.assertion ? make("div", { class: "marks" }, marksText(link)) : null;
+}
+
 function row(at) {
   const link = result.answer.links[at];
   const concept = link.concept_id === null
@@ -169,7 +174,7 @@ function row(at) {
     : [link.preferred_name, " ", make("code", {}, link.concept_id)];
   return make(
     "tr", {},
-    make("th", { scope: "row" }, selector(at, "plain", link.text)),
+    make("th", { scope: "row" }, selector(at, "plain", link.text), marks(link)),
     make("td", {}, make("span", { class: `tag ${colourOf(link.type)}` }, typeName(link.type))),
     make("td", {}, ...concept),
     make("td", {}, confidence(link.confidence)),
@@ -184,7 +189,8 @@ function select(at) {
   showDetails(byId("details"), { link, explanation, base: result.from, colour: colourOf(link.type) });
   const meaning = link.concept_id === null ? `unlinked: ${unlinkedText(link.nil_reason)}` : `${link.preferred_name}, ${link.concept_id}`;
   const certainty = link.confidence === null ? "" : `, confidence ${link.confidence.toFixed(2)}`;
-  announce(`${link.text}: ${meaning}${certainty}.`);
+  const asserted = link.assertion ? `, ${marksText(link)}` : "";
+  announce(`${link.text}: ${meaning}${certainty}${asserted}.`);
   const details = byId("details");
   if (details.getBoundingClientRect().top > window.innerHeight - 80) details.scrollIntoView({ block: "start" });
 }
@@ -204,4 +210,6 @@ function saveJson() {
 function savePubtator() {
   const links = shownLinks().map((at) => result.answer.links[at]);
   save("links.pubtator", "text/plain", pubtator({ id: result.answer.id, points: result.points, links }));
+  const lost = links.filter((link) => link.assertion).length;
+  if (lost) announce(`links.pubtator was downloaded. PubTator cannot store marks such as negated: ${plural(lost, "mention")} lost them.`);
 }

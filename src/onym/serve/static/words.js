@@ -38,4 +38,9 @@ export function parentNames(parents = []) {
   return names.length ? [above.length ? "Parents" : "Mapped to", names.slice(0, MOST_PARENTS).join("; ") + more] : null;
 }
 
+// The assertion marks of a link, such as "negated", for readers; empty if there are none.
+export const marksText = (link) => (link.assertion ?? "").replaceAll(",", ", ");
+
+export const isNegated = (link) => (link.assertion ?? "").split(",").includes("negated");
+
 export const typeName = (type) => type || "no type";
