@@ -52,6 +52,7 @@ from pydantic import Field, ValidationError
 from onym.config import Strict
 from onym.errors import InputError, IntegrityError, OnymError
 from onym.review.decisions import Decision
+from onym.store.limits import MIB
 from onym.store.sqlite import Database, DatabaseFormat, open_database
 from onym.types import Candidate
 
@@ -85,6 +86,7 @@ FORMAT = DatabaseFormat(
 )
 _FACTS = "facts"
 _MAX_CANDIDATES = 1_000
+_MAX_JSON = 4 * MIB  # characters of a value or of the candidates of a link; parsed, they take up to 20 times as many bytes
 _DANGLING = (  # queries that return 0 if the rows of a desk refer to existing rows
     "SELECT EXISTS (SELECT 1 FROM link WHERE document NOT IN (SELECT number FROM document))",
     "SELECT EXISTS (SELECT 1 FROM link WHERE cluster NOT IN (SELECT number FROM cluster))",
@@ -211,6 +213,8 @@ class Desk:
     def value(self, key: str) -> str | None:
         """Return a value that the desk was made with, such as the plan of an audit; None if it has none."""
         rows = self._database.rows("SELECT value FROM desk WHERE key = ?", (key,))
+        if rows and len(rows[0][0]) > _MAX_JSON:
+            raise _make_error("one of its values is too long")
         return str(rows[0][0]) if rows else None
 
     def documents(self) -> Iterator[DeskDocument]:
@@ -306,6 +310,7 @@ class Desk:
         documents remain, and clusters that other documents share. Without ids, the texts of all documents and the context of
         their links; surfaces and decisions remain, so that corrections can still be exported.
         """
+        self._database.empty_log()  # also finishes a purge that another reader held up
         if document_ids:
             numbers = [number for each in dict.fromkeys(document_ids) for number in self._numbers_of(each)]
             with self._database.transaction():
@@ -335,9 +340,8 @@ class Desk:
         self._database.run("DELETE FROM document WHERE number = ?", (number,))
 
     def _read_facts(self) -> DeskFacts:
-        rows = self._database.rows("SELECT value FROM desk WHERE key = ?", (_FACTS,))
         try:
-            return DeskFacts.model_validate_json(rows[0][0] if rows else "")
+            return DeskFacts.model_validate_json(self.value(_FACTS) or "")
         except ValidationError as e:
             raise _make_error("its facts are missing or invalid") from e
 
@@ -398,6 +402,8 @@ def read_candidates(text: str) -> tuple[Candidate, ...]:
     >>> read_candidates('[["mesh:D005334","fever","Fever","Disease",0.5]]')[0].preferred_name
     'Fever'
     """
+    if len(text) > _MAX_JSON:
+        raise _make_error("candidates of a link are malformed")
     try:
         rows = json.loads(text)
         found = [(one, name, preferred, kind, float(score)) for one, name, preferred, kind, score in rows]

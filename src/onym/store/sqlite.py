@@ -4,6 +4,9 @@ A database has an application id, a schema version, and exactly the tables and i
 trigger or any other object is rejected. `trusted_schema` is off, and no extension can be loaded. All its files have mode 0600.
 A committed transaction survives a killed process and a power failure (WAL, `synchronous=FULL`). Deleted content is overwritten
 with zeros (`secure_delete`). Network file systems are rejected, because their locks do not protect a WAL.
+
+Before SQLite sees a file, its header and the files beside it are checked. A database is in WAL mode from its creation, so it
+never has a rollback journal. One that is there was put there: SQLite would delete any file that it names.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any, Self
 from urllib.parse import quote
 
 from onym.errors import ConfigError, InputError, IntegrityError
+from onym.store.files.stream import is_there, open_regular
 from onym.store.hidden import hold, make_folder, make_hidden, owner_only, release, remove_left
 from onym.store.limits import MIB
 from onym.store.output import require_file, sync_folder, whole_path, writable
@@ -32,9 +36,21 @@ _NETWORK = re.compile(
     r"nfs\d?|cifs|smb\w*|ncpfs|afs|coda|9p|ceph|glusterfs|lustre|gpfs|beegfs\w*|fuse\.(sshfs|s3fs|rclone|glusterfs)"
 )
 _OLDEST = (3, 37)  # the first version with strict tables
-_MAX_VALUE = 256 * MIB
+_MAX_ROW = 32 * MIB  # bytes of a value or a row: a document has at most 8 MiB, or 12 MiB if it was UTF-16
 _BUSY_SECONDS = 5.0
-_JOURNALS = ("-wal", "-shm", "-journal")
+_LOGS, _JOURNAL = ("-wal", "-shm"), "-journal"
+_PRAGMAS = (
+    f"busy_timeout={int(1000 * _BUSY_SECONDS)}",
+    "trusted_schema=OFF",
+    "cell_size_check=ON",
+    "mmap_size=0",
+    "secure_delete=ON",
+    "temp_store=MEMORY",
+    "synchronous=FULL",
+)
+_MAGIC, _HEADER = b"SQLite format 3\0", 100
+_VERSIONS, _WAL = slice(18, 20), b"\2\2"  # the bytes of the header with the versions for writing and reading
+_APPLICATION_ID = slice(68, 72)
 _OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
 
 
@@ -54,7 +70,7 @@ class DatabaseFormat:
 
     def objects(self) -> set[tuple[Any, ...]]:
         """Return the objects of the schema, as `sqlite_schema` lists them."""
-        with _close(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        with _close(_connect(":memory:")) as connection:
             for statement in self.schema:
                 connection.execute(statement)
             return set(connection.execute(_OBJECTS))
@@ -67,25 +83,25 @@ def new_database(path: Path, form: DatabaseFormat) -> Iterator[Database]:
     with owner_only():
         remove_left(path)
         require_file(path)
-        for journal in _list_journals(path):
-            if journal.exists():
+        for journal in _list_beside(path):
+            if is_there(journal):
                 fix = "use another name, or remove it if its database is gone"
                 raise ConfigError("output-exists", f"a file of another {form.noun} exists", where=str(journal), fix=fix)
         with writable(path):
             make_folder(path.parent)
             require_local(path.parent, form.noun)
             with make_hidden(path) as new:
-                with Database(_connect(new, form), form) as database:
-                    database.run(
-                        "PRAGMA journal_mode=OFF"
-                    )  # a hidden file needs no journal: if this process dies, it is dropped
+                with Database(_connect_file(new, form, journal="OFF"), form) as database:
                     database.run(f"PRAGMA application_id={form.application_id}")
                     database.run(f"PRAGMA user_version={form.version}")
                     with database.transaction():
                         for statement in form.schema:
                             database.run(statement)
                         yield database
-                with new.open("rb") as file:
+                with new.open("r+b") as file:
+                    file.seek(_VERSIONS.start)
+                    file.write(_WAL)
+                    file.flush()
                     os.fsync(file.fileno())
                 require_file(path)  # again, because filling the database took time
                 new.rename(path)
@@ -95,12 +111,13 @@ def new_database(path: Path, form: DatabaseFormat) -> Iterator[Database]:
 def open_database(path: Path, form: DatabaseFormat, *, exclusive: bool = False) -> Database:
     """Open and check a database; upgrade it if it has an earlier version. With `exclusive`, no other process may hold it."""
     _require_new_sqlite()
-    _require_regular(path, form)
+    _require_header(path, form)
+    _require_harmless_beside(path, form)
     require_local(path, form.noun)
     lock = _lock(path, form) if exclusive else None
     try:
-        path.chmod(0o600)  # its journals get its mode
-        connection = _connect(path, form)
+        path.chmod(0o600)  # its logs get its mode
+        connection = _connect_file(path, form)
     except BaseException:
         release(lock)
         raise
@@ -108,8 +125,6 @@ def open_database(path: Path, form: DatabaseFormat, *, exclusive: bool = False) 
     try:
         with _translate(path, form):
             _require_format(database, path)
-            database.run("PRAGMA journal_mode=WAL")
-            database.run("PRAGMA synchronous=FULL")
     except BaseException:
         database.close()
         raise
@@ -181,11 +196,18 @@ class Database:
     def erase_free_space(self) -> None:
         """Rewrite the file without deleted content, and empty the WAL. No transaction may be open."""
         self.run("VACUUM")
-        self.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.empty_log()
+
+    def empty_log(self) -> None:
+        """Move the WAL into the file; raise ConfigError if a reader needs the old content, which then stays on the disk."""
+        ((is_busy, *_),) = self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            what = f"another process reads this {self.form.noun}, so deleted content is still in its files"
+            raise ConfigError("database-locked", what, fix="stop it, and run the command again")
 
     def copy_to(self, path: Path) -> None:
         """Write a copy of the database atomically, with mode 0600."""
-        with self._guard, owner_only(), whole_path(path) as new, _close(sqlite3.connect(new)) as copy:
+        with self._guard, owner_only(), whole_path(path) as new, _close(_connect_file(new, self.form, journal="OFF")) as copy:
             self._connection.backup(copy)
 
 
@@ -216,17 +238,23 @@ def find_file_system(mounts: str, path: str) -> str:
     return found
 
 
-def _connect(path: Path, form: DatabaseFormat) -> sqlite3.Connection:
+def _connect_file(path: Path, form: DatabaseFormat, journal: str = "") -> sqlite3.Connection:
+    """Open a file. A hidden file needs no journal (`OFF`): if this process dies, it is dropped."""
     with _translate(path, form):
-        connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?mode=rw", uri=True, isolation_level=None, check_same_thread=False
-        )
-        connection.execute(f"PRAGMA busy_timeout={int(1000 * _BUSY_SECONDS)}")
-        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0", "secure_delete=ON", "temp_store=MEMORY"):
-            connection.execute(f"PRAGMA {pragma}")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+        connection = _connect(f"file:{quote(str(path.absolute()))}?mode=rw")
+        if journal:
+            connection.execute(f"PRAGMA journal_mode={journal}")
         return connection
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    """Open a connection; nothing else calls SQLite's `connect`."""
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_ROW)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
+    for pragma in _PRAGMAS:
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
 
 
 def _require_format(database: Database, path: Path) -> None:
@@ -261,22 +289,41 @@ def _upgrade(database: Database, version: int, path: Path) -> None:
         database.run(f"PRAGMA user_version={database.form.version}")
 
 
-def _require_regular(path: Path, form: DatabaseFormat) -> None:
+def _require_header(path: Path, form: DatabaseFormat) -> None:
+    """Raise unless the path is a regular file whose header is that of the format, in WAL mode. SQLite is not asked."""
     try:
-        mode = path.lstat().st_mode
+        _require_regular(path, form)
+        with open_regular(path) as file:
+            header = file.read(_HEADER)
     except (OSError, ValueError) as e:
         raise InputError("input-missing", f"no such {form.noun}", where=str(path), fix="check the path") from e
-    for each in (path, *_list_journals(path)):
-        if each.is_symlink():
-            raise InputError(
-                "input-missing", f"a {form.noun} cannot be a symbolic link", where=str(each), fix="give its own path"
-            )
-    if not stat.S_ISREG(mode):
-        raise InputError("input-missing", f"a {form.noun} is a file", where=str(path), fix=form.fix)
+    is_own = header[_APPLICATION_ID] == form.application_id.to_bytes(4)
+    if not header.startswith(_MAGIC) or not is_own or header[_VERSIONS] != _WAL:
+        raise _make_error(form, f"this is not a {form.noun}", path)
 
 
-def _list_journals(path: Path) -> list[Path]:
-    return [path.with_name(path.name + end) for end in _JOURNALS]
+def _require_harmless_beside(path: Path, form: DatabaseFormat) -> None:
+    """Raise if SQLite would follow a file beside the database: a journal, or a log that is not a regular file of its own."""
+    *logs, journal = _list_beside(path)
+    if is_there(journal):
+        what = f"a {form.noun} never has a rollback journal, and SQLite would delete or change the files that this one names"
+        raise IntegrityError("database-journal", what, where=str(journal), fix="remove the journal, or ask who sent it")
+    for log in logs:
+        if is_there(log):
+            _require_regular(log, form)
+
+
+def _require_regular(path: Path, form: DatabaseFormat) -> None:
+    """Raise InputError if a path is a link, a pipe, a device or a folder, or if its file has another name as well."""
+    about = path.lstat()
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+        what = f"a {form.noun} is a regular file, not a link, a pipe, a device or a folder; so are the files beside it"
+        raise InputError("input-missing", what, where=str(path), fix="give the path of a copy of the file itself")
+
+
+def _list_beside(path: Path) -> list[Path]:
+    """Return the paths of the logs and of the journal of a database."""
+    return [path.with_name(path.name + ending) for ending in (*_LOGS, _JOURNAL)]
 
 
 def _lock(path: Path, form: DatabaseFormat) -> int | None:

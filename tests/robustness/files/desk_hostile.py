@@ -1,11 +1,11 @@
 """Open damaged and forged review desks and files of corrections, and check that they are rejected or harmless.
 
 desks        desks with flipped, cut, repeated or inserted bytes, and valid databases with views, triggers, generated columns,
-             virtual tables, other tables, or values that no desk has
+             virtual tables, other tables, or values that no desk has; one in four has a rollback journal that names a file
 corrections  files of corrections with damaged bytes and cells
 refused      files rejected by an error with a code; the others were read, exported and reviewed without any other exception
 crashed      files that raised another exception; the suite fails unless it is 0
-executed     files whose SQL changed the desk or wrote a file; the suite fails unless it is 0
+executed     files whose SQL changed the desk or wrote a file, or whose journal deleted one; the suite fails unless it is 0
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import sqlite3
+import struct
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -32,6 +33,8 @@ from tests.review.desks import FEVER, decide, list_documents
 
 UPPER_BOUNDS = MappingProxyType({"crashed": 0, "executed": 0})
 _MARK = "pwned"
+_JOURNAL = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"  # the first and last bytes of a rollback journal
+_SECTOR, _PAGE, _LOCK_BYTE = 512, 4096, 0x40000000
 _FACTS = f"INSERT OR REPLACE INTO desk VALUES ('{_MARK}', '1')"
 STATEMENTS = (
     f"CREATE TRIGGER spy AFTER INSERT ON decision BEGIN {_FACTS}; END",
@@ -74,17 +77,22 @@ def judge_files(folder: Path, kb: KnowledgeBase, files: int, seed: int = 0) -> d
     """Judge hostile desks and corrections, and return the counts."""
     generator = random.Random(seed)
     counts = {"desks": 0, "corrections": 0, "refused": 0, "crashed": 0, "executed": 0}
-    good = _make_good(folder, kb)
+    good, victim = _make_good(folder, kb), folder / "victim.doc"
     for number in range(files):
         hostile = folder / "hostile.sqlite"
         for each in folder.glob("hostile*"):
             each.unlink()
+        victim.write_text("mine")  # SQLite takes an empty file for a missing one
         hostile.write_bytes(good.read_bytes() if number < len(STATEMENTS) else damage(good.read_bytes(), generator))
         if number < len(STATEMENTS):
             _change(hostile, STATEMENTS[number])
+        elif number % 4 == 0:
+            forge_journal(hostile, str(victim))
         counts["desks"] += 1
         _judge(lambda path=hostile: use_desk(path), counts)  # type: ignore[misc]
-        counts["executed"] += _is_marked(hostile) or (folder / _MARK).exists()
+        is_deleted = not victim.exists()
+        hostile.with_name(f"{hostile.name}-journal").unlink(missing_ok=True)  # the next line opens the desk without checks
+        counts["executed"] += is_deleted or _is_marked(hostile) or (folder / _MARK).exists()
     rules = folder / "good.onymc"
     with rules.open("wb") as file:
         write_rules(
@@ -105,6 +113,14 @@ def _make_good(folder: Path, kb: KnowledgeBase) -> Path:
         desk.decide(decide(1, "not-a-mention", link=2, scope="everywhere"))
         desk.decide(decide(2, "missed", document=1, start=0, end=4, concept_id=FEVER.concept_id))
     return path
+
+
+def forge_journal(desk: Path, victim: str) -> None:
+    """Write a rollback journal without pages, whose super-journal is the victim: SQLite deletes it after the rollback."""
+    name = victim.encode()
+    head = _JOURNAL + struct.pack(">5I", 0, 1, 1, _SECTOR, _PAGE)
+    record = struct.pack(">I", _LOCK_BYTE // _PAGE + 1) + name + struct.pack(">2I", len(name), sum(name)) + _JOURNAL
+    desk.with_name(f"{desk.name}-journal").write_bytes(head.ljust(_SECTOR, b"\0") + record)
 
 
 def damage(data: bytes, generator: random.Random) -> bytes:

@@ -21,8 +21,13 @@ def test_hostile_files_are_rejected_or_harmless(tmp_path: Path, tiny_kb: Path) -
 
 def test_suite_detects_a_trigger_that_runs(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "_require_format", lambda *_: None)
-    plain = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
-    monkeypatch.setattr(sqlite, "_connect", lambda path, _form: plain(path))
+    plain = partial(sqlite3.connect, uri=True, isolation_level=None, check_same_thread=False)
+    monkeypatch.setattr(sqlite, "_connect", plain)
     found = judge_files(tmp_path, KnowledgeBase.open(tiny_kb), 1)
     assert STATEMENTS[0].startswith("CREATE TRIGGER")
     assert found["executed"] == 1
+
+
+def test_suite_detects_a_journal_that_deletes_a_file(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "_require_harmless_beside", lambda *_: None)
+    assert judge_files(tmp_path, KnowledgeBase.open(tiny_kb), 40, seed=3)["executed"] > 0

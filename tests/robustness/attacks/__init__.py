@@ -1,0 +1,1 @@
+"""Suite of attacks on the commands and the service."""

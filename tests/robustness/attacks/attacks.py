@@ -1,0 +1,46 @@
+"""Repeat every attack that once succeeded, and its neighbours, and check that each does no harm.
+
+attacks     number of attacks
+failing     attacks that do harm; the suite fails unless it is 0
+rows        for each attack: its name, what the attacker does, and whether it is repelled
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+from types import MappingProxyType
+
+from onym.kb import KnowledgeBase
+from onym.packs.locate import locate_kb
+from tests.robustness.attacks.rows import Attack, Place, find_attacks
+
+LOWER_BOUNDS = MappingProxyType({"attacks": 19})
+UPPER_BOUNDS = MappingProxyType({"failing": 0})
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--only", default="", help="run attacks whose name contains this")
+
+
+def run(options: argparse.Namespace) -> dict[str, object]:
+    kb = KnowledgeBase.open(locate_kb(Path("starter")))
+    attacks = find_attacks()
+    rows = [_repeat(each, kb) for each in attacks if options.only in each.name]
+    return {"attacks": len(attacks), "failing": sum(not row["repelled"] for row in rows), "rows": rows}
+
+
+def _repeat(row: Attack, kb: KnowledgeBase) -> dict[str, object]:
+    started, is_repelled = time.perf_counter(), True
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            row.check(Place(Path(folder), kb))
+        except Exception:  # AssertionError if the attack succeeds; any other error counts too
+            is_repelled = False
+            print(f"{row.name}\n{traceback.format_exc(limit=-3)}", file=sys.stderr)
+    seconds = round(time.perf_counter() - started, 2)
+    return {"attack": row.name, "what": row.what, "repelled": is_repelled, "seconds": seconds}

@@ -1,0 +1,115 @@
+"""Define the rows of the `attacks` suite: what a hostile file, request or user does, and a check that it does no harm.
+
+A module of this folder whose name starts with `of_` declares rows with the decorator:
+
+    @attack("a journal beside a desk names a file to delete")
+    def journal_of_a_desk_names_a_file(place: Place) -> None:
+        ...
+
+The function raises AssertionError if the attack succeeds. Any other exception that it raises counts as a failure too.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from onym.kb import KnowledgeBase
+from tests.cli.command import run_here
+
+Check = Callable[["Place"], None]
+ROWS: list[Attack] = []
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack: its name, what the attacker does, and the check."""
+
+    name: str
+    what: str
+    check: Check
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a command. `mb` is the peak memory of its process, or 0 if it ran in this one."""
+
+    status: int
+    stdout: str
+    stderr: str
+    mb: float = 0
+
+    def require_told(self) -> Outcome:
+        """Raise AssertionError unless the command succeeded, or failed with a code other than internal-error."""
+        is_coded = self.status == 0 or (self.status > 0 and "[" in self.stderr)
+        assert is_coded, self
+        assert "internal-error" not in self.stderr, self
+        assert "Traceback" not in self.stderr, self
+        return self
+
+    def require_refused(self, code: str = "") -> Outcome:
+        """Raise AssertionError unless the command failed with this code."""
+        self.require_told()
+        assert self.status != 0, self
+        assert f"[{code}" in self.stderr, self
+        return self
+
+
+@dataclass(frozen=True)
+class Place:
+    """An empty folder for an attack, and a small knowledge base."""
+
+    folder: Path
+    kb: KnowledgeBase
+
+    def onym(self, *words: object) -> Outcome:
+        """Run `onym` in this process."""
+        out, err = io.StringIO(), io.StringIO()
+        status = run_here(tuple(map(str, words)), self.folder, {}, out, err)
+        return Outcome(status, out.getvalue(), err.getvalue())
+
+    def onym_apart(self, *words: object, seconds: float = 60) -> Outcome:
+        """Run `onym` in a process of its own, which is killed after so many seconds."""
+        texts = [self.folder / ".stdout", self.folder / ".stderr"]
+        with texts[0].open("wb") as out, texts[1].open("wb") as err:
+            command = [sys.executable, "-m", "onym", *map(str, words)]
+            process = subprocess.Popen(command, cwd=self.folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+            status, peak = _wait(process, seconds)
+        return Outcome(status, *(path.read_text("utf-8", "replace") for path in texts), peak)
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[int, float]:
+    """Return the exit status of a process and its peak memory in megabytes; kill it when the time is over."""
+    end = time.monotonic() + seconds
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, usage.ru_maxrss / 1024
+        if time.monotonic() > end:
+            process.kill()
+        time.sleep(0.02)
+
+
+def attack(what: str) -> Callable[[Check], Check]:
+    """Register a check as a row of the suite; `what` says what the attacker does."""
+
+    def register(check: Check) -> Check:
+        ROWS.append(Attack(check.__name__, what, check))
+        return check
+
+    return register
+
+
+def find_attacks() -> list[Attack]:
+    """Return the rows of all modules of this folder whose name starts with `of_`."""
+    for path in sorted(Path(__file__).parent.glob("of_*.py")):
+        import_module(f"{__package__}.{path.stem}")
+    return list(ROWS)
