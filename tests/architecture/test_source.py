@@ -16,6 +16,11 @@ import onym
 
 SRC = Path(onym.__file__).parent
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "breakpoint"}
+# Functions that read Parquet files, by whichever library; `onym.store.files.parquet` checks a file before it calls them.
+PARQUET_READERS = {
+    "ParquetFile", "ParquetDataset", "read_table", "read_metadata", "read_schema", "read_pandas",
+    "read_parquet_schema", "read_parquet_metadata", "scan_parquet",
+}  # fmt: skip
 OF_THE_ROOT = {"_lazy", "_version"}  # private modules that every package may import
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -67,6 +72,16 @@ def test_recognises_writing(code: str, *, writes: bool) -> None:
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Call)
     assert writes_file(statement.value) is writes
+
+
+def test_only_the_store_reads_parquet_files() -> None:
+    reads = [(path, node) for path, node in iter_nodes(ast.Attribute) if reads_parquet(node)]
+    assert [f"{path}:{node.lineno}" for path, node in reads if path.parts[0] != "store"] == []
+
+
+def reads_parquet(node: ast.Attribute) -> bool:
+    is_library = isinstance(node.value, ast.Name) and node.value.id in ("pl", "pq", "pd", "pa", "dataset")
+    return node.attr in PARQUET_READERS or (node.attr == "read_parquet" and is_library)
 
 
 def test_nothing_is_evaluated_or_printed() -> None:

@@ -18,12 +18,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from onym.batch.inputs import GroupReading
 from onym.batch.ledger import Ledger, require_finished
 from onym.batch.plan import Shard
-from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns
+from onym.batch.rows import CANDIDATES, NOT_IN_TABLES, SCHEMA_VERSION, flat_columns, iter_tables, schema_of
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import Written, write_linked_corpus
 from onym.errors import ConfigError, InputError, InternalError
@@ -32,14 +32,14 @@ from onym.outputs.base import NO_OPTIONS, PREDICTIONS, TABLE, ExportOptions, Out
 from onym.outputs.links import require_linked_output
 from onym.outputs.rows import write_rows
 from onym.registry import OUTPUTS
+from onym.store.files.parquet import write_parquet
 from onym.store.hidden import owner_only
-from onym.store.output import require_file, whole_file, whole_path
+from onym.store.output import require_file, whole_file
 from onym.store.storage import Storage, open_storage
 from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, style_id
 
-_ROWS = 10_000
 _ORDER, _VERSION = "order", "version"
-_VERSIONED = r"^([0-9]+)\.([0-9]+)$"
+_VERSIONED = r"^([0-9]+)\.([0-9]{1,9})$"  # other ids, such as 123.99999999999999999999, are whole
 Row = dict[str, Any]
 _NO_ROWS: tuple[Any, Iterator[Row]] = (None, iter(()))
 
@@ -133,10 +133,9 @@ def _write_table(ledger: Ledger, storage: Storage, dest: Path, *, force: bool) -
     return written
 
 
-def _rows(shard: Shard, storage: Storage, columns: Sequence[str] | None = None) -> Iterator[Row]:
-    with storage.open(shard.name) as file:
-        table = pq.ParquetFile(file, page_checksum_verification=True)
-        for batch in table.iter_batches(_ROWS, columns=columns, use_threads=False):
+def _rows(shard: Shard, storage: Storage, columns: Sequence[str] = ()) -> Iterator[Row]:
+    for table in iter_tables(storage, shard.name, columns):
+        for batch in table.to_batches():
             yield from batch.to_pylist()
 
 
@@ -206,47 +205,69 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
     require_file(dest, force=force)
     storage = open_storage(out)
     ledger = require_finished(storage)
-    names = [shard.name for shard in ledger.plan.shards]
-    with owner_only(ledger.plan.settings.private), storage.paths(names) as paths:
-        return _write_view(_sort_rows(ledger, paths), dest, latest=latest, force=force)
+    with owner_only(ledger.plan.settings.private):
+        return _write_view(_View(ledger, storage), dest, latest=latest, force=force)
 
 
-def _write_view(rows: pl.LazyFrame, dest: Path, *, latest: bool, force: bool) -> Compacted:
-    by_document = rows.filter(pl.col("document") != "").group_by("document")
-    last = by_document.agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique()).collect(engine="streaming")
+def _write_view(view: _View, dest: Path, *, latest: bool, force: bool) -> Compacted:
+    last = view.states().group_by("document").agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique())
     kept = last.filter(pl.col(_ORDER) % 2 == 0)
     if latest:
         kept = _latest(kept)
-    with whole_path(dest, force=force) as new:
-        # keep the order of the input files, so that the output is reproducible
-        joined = rows.join(kept.lazy(), on=["document", _ORDER], how="semi", maintain_order="left").drop(_ORDER)
-        joined.sink_parquet(new, compression="zstd", engine="streaming", maintain_order=True)
-        written = pl.scan_parquet(new).select(pl.len()).collect().item()
+    written = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal written
+        for batch in view.iter_rows(kept):
+            written += batch.num_rows
+            yield batch
+
+    with whole_file(dest, force=force) as file:
+        write_parquet(batches(), view.schema, file)
     versions = kept.filter(pl.col("document").str.contains(_VERSIONED)).height
     tombstones = last.filter(pl.col(_ORDER) % 2 == 1).height
     return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)
 
 
-def _sort_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return all rows with a sort key: by file, then by position in the file. A deletion comes after its document."""
-    names = {part.name for shard in ledger.plan.shards for group in shard.groups for part in group.files}
-    in_order = sorted(names, key=lambda name: (PurePosixPath(name).name, name))
-    ranks = pl.LazyFrame({"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64})
-    number = (pl.col("rank") * 2**31 + pl.col("ordinal")) * 2 + (pl.col("row") == "deleted").cast(pl.Int64)
-    rows = _flat_rows(ledger, paths).join(ranks, on="source", how="left", maintain_order="left")
-    return rows.with_columns(number.alias(_ORDER)).drop("rank")
+class _View:
+    """Reads the rows of all shards, of any schema version, with the columns and the style of ids that tables have.
 
+    The order of a row's state is by file, then by position in the file. A deletion comes after its document.
+    """
 
-def _flat_rows(ledger: Ledger, paths: list[Path]) -> pl.LazyFrame:
-    """Return the rows of all shards, of any schema version, with the columns and the style of ids that tables have."""
-    by_version: dict[int, list[Path]] = {}
-    for shard, path in zip(ledger.plan.shards, paths, strict=True):
-        by_version.setdefault(ledger.receipts[shard.number].format, []).append(path)
-    names, concept_id = list(flat_columns(text=ledger.plan.settings.text)), pl.col("concept_id")
-    shown = concept_id.str.extract("^([^:]*)").str.to_uppercase() + concept_id.str.extract("(?s)(:.*)$")
-    return pl.concat([pl.scan_parquet(each).select(names) for each in by_version.values()]).with_columns(
-        shown.alias("concept_id")
-    )
+    def __init__(self, ledger: Ledger, storage: Storage) -> None:
+        self._shards, self._storage = ledger.plan.shards, storage
+        names = list(flat_columns(text=ledger.plan.settings.text))
+        self.schema = pa.schema([schema_of().field(name) for name in names])
+        files = {part.name for shard in self._shards for group in shard.groups for part in group.files}
+        in_order = sorted(files, key=lambda name: (PurePosixPath(name).name, name))
+        self._ranks = pl.DataFrame(
+            {"source": in_order, "rank": range(len(in_order))}, schema={"source": pl.String, "rank": pl.Int64}
+        )
+
+    def states(self) -> pl.DataFrame:
+        """Return the states of all documents: a row for each document and order."""
+        columns = ["document", "source", "ordinal", "row"]
+        tables = (table for shard in self._shards for table in iter_tables(self._storage, shard.name, columns))
+        empty = pl.DataFrame(schema={"document": pl.String, _ORDER: pl.Int64})
+        frames = (self._order(table).filter(pl.col("document") != "") for table in tables)
+        return pl.concat([empty, *(frame.select(empty.columns).unique() for frame in frames)])
+
+    def iter_rows(self, kept: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some states, in the order of the shards, so that the output is reproducible."""
+        concept_id = pl.col("concept_id")
+        shown = concept_id.str.extract("^([^:]*)").str.to_uppercase() + concept_id.str.extract("(?s)(:.*)$")
+        for shard in self._shards:
+            for table in iter_tables(self._storage, shard.name, self.schema.names):
+                rows = self._order(table).join(kept, on=["document", _ORDER], how="semi", maintain_order="left")
+                found = rows.with_columns(shown.alias("concept_id")).select(self.schema.names)
+                yield from found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(self.schema).to_batches()
+
+    def _order(self, table: pa.Table) -> pl.DataFrame:
+        """Return rows with the order of their states."""
+        rows = pl.DataFrame(pl.from_arrow(table)).join(self._ranks, on="source", how="left", maintain_order="left")
+        number = (pl.col("rank") * 2**31 + pl.col("ordinal")) * 2 + (pl.col("row") == "deleted").cast(pl.Int64)
+        return rows.with_columns(number.alias(_ORDER))
 
 
 def _latest(kept: pl.DataFrame) -> pl.DataFrame:

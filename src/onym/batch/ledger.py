@@ -15,12 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from onym.batch.plan import SHARDS, BatchPlan, Shard, read_plan
-from onym.batch.rows import Receipt, read_receipt, update_digest
-from onym.errors import InputError
+from onym.batch.rows import Receipt, iter_tables, read_receipt, update_digest
+from onym.errors import InputError, LimitError
 from onym.store.storage import Storage, open_storage
 from onym.types import Progress, silent
 
@@ -208,13 +205,10 @@ def _faults(shard: Shard, receipt: Receipt | None, storage: Storage) -> Iterator
         return
     digest, rows = hashlib.sha256(), 0
     try:
-        with storage.open(shard.name) as file:
-            table = pq.ParquetFile(file, page_checksum_verification=True)
-            for group in range(table.num_row_groups):
-                read = table.read_row_group(group, use_threads=False)
-                update_digest(digest, read)
-                rows += read.num_rows
-    except (pa.ArrowException, OSError):
+        for table in iter_tables(storage, shard.name):
+            update_digest(digest, table)
+            rows += table.num_rows
+    except (InputError, LimitError, OSError):
         yield "its rows cannot be read"
         return
     if (digest.hexdigest(), rows) != (receipt.digest, receipt.rows):

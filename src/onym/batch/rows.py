@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -27,7 +28,9 @@ from pydantic import Field, ValidationError
 
 from onym.config import Strict
 from onym.corpora.base import DELETED
-from onym.errors import IntegrityError
+from onym.errors import InputError, IntegrityError, LimitError
+from onym.store.files.parquet import ParquetReader
+from onym.store.limits import DEFAULT_LIMITS, MIB
 from onym.store.storage import Storage
 from onym.types import COLUMNS, EVIDENCE, Candidate, LinkedDocument, Problem, kinds_of
 
@@ -44,6 +47,9 @@ _CANDIDATE = pa.struct(
 ROWS = 10_000
 """Maximum rows per row group of the Parquet file."""
 _TEXT = "text"
+# Rows of similar notes repeat names and candidates, and compress better than documents do.
+LIMITS = replace(DEFAULT_LIMITS, ratio=1_000, ratio_grace_bytes=256 * MIB)
+"""Limits on the files of a run; their row groups are read one at a time."""
 
 
 def flat_columns(*, text: bool = True) -> dict[str, type]:
@@ -246,13 +252,28 @@ class Receipt(Strict):
     digest: str
 
 
+def iter_tables(storage: Storage, name: str, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+    """Yield the row groups of a shard's output, with some or all columns; raise InputError if one is not that of a shard."""
+    known = schema_of()
+    with storage.open(name) as file:
+        reader = ParquetReader(file, name, LIMITS)
+        names = columns or reader.schema.names
+        if other := set(names) - set(known.names):
+            what, fix = (
+                f"{len(other)} columns are not those of a run",
+                "link this shard again: remove it, then `onym batch run`",
+            )
+            raise InputError("parquet-columns", what, where=name, fix=fix)
+        yield from reader.tables(pa.schema([known.field(each) for each in names]))
+
+
 def read_receipt(storage: Storage, name: str) -> Receipt | None:
     """Return the receipt of an output file; None if the file is corrupt or has no receipt. Raise if its format is too new."""
     try:
         with storage.open(name) as file:
-            data = (pq.read_metadata(file).metadata or {}).get(RECEIPT)
+            data = ParquetReader(file, name).metadata.get(RECEIPT)
         values = None if data is None else json.loads(data)
-    except (pa.ArrowException, OSError, ValueError):
+    except (InputError, LimitError, OSError, ValueError, RecursionError):
         return None
     if not isinstance(values, dict):
         return None

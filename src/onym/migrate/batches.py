@@ -14,21 +14,27 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from onym.batch.ledger import receipts_of, require_finished
 from onym.batch.plan import SHARDS, BatchPlan, Shard, write_plan
-from onym.batch.rows import CANDIDATES, SCHEMA_VERSION, Receipt, RowWriter
+from onym.batch.rows import CANDIDATES, LIMITS, SCHEMA_VERSION, Receipt, RowWriter, iter_tables
 from onym.errors import InputError
 from onym.kb.replacements import name_of
 from onym.migrate.audit import Migrated, describe_source
 from onym.migrate.links import UNDECIDED, Fate, LinkMigrator, LinkRecord, Outcome
+from onym.store.files.parquet import ParquetReader, write_parquet
 from onym.store.hidden import owner_only
 from onym.store.storage import Storage
 from onym.types import Progress, silent
 
 AUDIT = "audit"
 _WHERE = ("source", "ordinal", "document", "start", "end")
+_AUDIT_SCHEMA = pa.schema(
+    [
+        *((name, pa.int64() if name in ("ordinal", "start", "end") else pa.string()) for name in (*_WHERE, "old")),
+        *((name, pa.string()) for name in ("outcome", "new", "suggested", "why")),
+    ]
+)
 _FATES = {"outcome": pl.String, "new": pl.String, "suggested": pl.String, "why": pl.String}
 Row = dict[str, Any]
 
@@ -79,16 +85,14 @@ def _key_of(shard: Shard, moved: Mapping[str, str]) -> str:
 def _migrate_shard(shard: Shard, old: Receipt, source: Storage, out: Storage, migrator: LinkMigrator, *, text: bool) -> None:
     """Write the audit table of a shard, then its rows: a shard with a receipt has both."""
     audits = []
-    with source.open(shard.name) as file, out.publish(shard.name) as new, RowWriter(new, text=text) as rows:
-        table = pq.ParquetFile(file, page_checksum_verification=True)
-        for group in range(table.num_row_groups):
-            read = table.read_row_group(group, use_threads=False)
-            fates = _decide(read, migrator)
-            audits.append(_audit_frame(read, fates))
-            for batch in _move_rows(read, fates, migrator).combine_chunks().to_batches():
+    with out.publish(shard.name) as new, RowWriter(new, text=text) as rows:
+        for table in iter_tables(source, shard.name):
+            fates = _decide(table, migrator)
+            audits += _audit_table(table, fates).to_batches()
+            for batch in _move_rows(table, fates, migrator).combine_chunks().to_batches():
                 rows.add_batch(batch)
         with out.publish(_audit_name(shard)) as audit:
-            pl.concat(audits).write_parquet(audit)
+            write_parquet(iter(audits), _AUDIT_SCHEMA, audit)
         digest = rows.digest()
         receipt = old.model_copy(update={"key": shard.key, "rows": rows.rows, "digest": digest})
         rows.close(receipt.model_dump_json().encode())
@@ -101,7 +105,7 @@ def _decide(rows: pa.Table, migrator: LinkMigrator) -> dict[str, Fate]:
     return {each: migrator.decide(each) for each in sorted(ids)}
 
 
-def _audit_frame(rows: pa.Table, fates: Mapping[str, Fate]) -> pl.DataFrame:
+def _audit_table(rows: pa.Table, fates: Mapping[str, Fate]) -> pa.Table:
     """Return the row of the audit table for each link."""
     known = pl.DataFrame(
         [(old, each.outcome, each.new, "|".join(each.suggested), each.why) for old, each in fates.items()],
@@ -109,7 +113,8 @@ def _audit_frame(rows: pa.Table, fates: Mapping[str, Fate]) -> pl.DataFrame:
         orient="row",
     )
     links = pl.DataFrame(pl.from_arrow(rows.select([*_WHERE, "concept_id"]))).filter(pl.col("concept_id").is_not_null())
-    return links.rename({"concept_id": "old"}).join(known, on="old", how="left", maintain_order="left")
+    audit = links.rename({"concept_id": "old"}).join(known, on="old", how="left", maintain_order="left")
+    return audit.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(_AUDIT_SCHEMA)
 
 
 def _move_rows(rows: pa.Table, fates: Mapping[str, Fate], migrator: LinkMigrator) -> pa.Table:
@@ -117,10 +122,14 @@ def _move_rows(rows: pa.Table, fates: Mapping[str, Fate], migrator: LinkMigrator
     moves = {old: fate.new for old, fate in fates.items() if fate.new != old}
     if not moves:
         return rows
-    plain = rows.to_pylist()
-    for row in plain:
+    return pa.Table.from_batches([_move_batch(batch, moves, migrator) for batch in rows.to_batches()], schema=rows.schema)
+
+
+def _move_batch(batch: pa.RecordBatch, moves: Mapping[str, str], migrator: LinkMigrator) -> pa.RecordBatch:
+    rows = batch.to_pylist()
+    for row in rows:
         _move_row(row, moves, migrator)
-    return pa.Table.from_pylist(plain, schema=rows.schema)
+    return pa.RecordBatch.from_pylist(rows, schema=batch.schema)
 
 
 def _move_row(row: Row, moves: Mapping[str, str], migrator: LinkMigrator) -> None:
@@ -143,8 +152,10 @@ def _count(shard: Shard, out: Storage, result: Migrated) -> None:
 
 
 def _read_audit(shard: Shard, out: Storage) -> pl.DataFrame:
-    with out.open(_audit_name(shard)) as file:
-        return pl.read_parquet(file)
+    name = _audit_name(shard)
+    with out.open(name) as file:
+        tables = list(ParquetReader(file, name, LIMITS).tables(_AUDIT_SCHEMA))
+    return pl.DataFrame(pl.from_arrow(pa.concat_tables([_AUDIT_SCHEMA.empty_table(), *tables])))
 
 
 def _audit_name(shard: Shard) -> str:

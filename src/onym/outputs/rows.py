@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from onym.errors import ConfigError
 from onym.fields import frame_of
+from onym.store.files.input_file import InputFile
+from onym.store.files.parquet import read_parquet
 from onym.store.files.xlsx import read_cells, require_xlsx, write_xlsx
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
 
     require_rows(path)
     if path.suffix == ".parquet":
-        return pl.read_parquet(path)
+        return pl.DataFrame(pl.from_arrow(read_parquet(InputFile.from_path(path))))
     if path.suffix == ".jsonl":
         lines = path.read_bytes().decode().split("\n")[:-1]  # not str.splitlines, which also splits at other characters
         objects = [json.loads(line) for line in lines]

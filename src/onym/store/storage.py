@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from onym.errors import ConfigError, InputError
 from onym.store.files.source import InputFile, Source
 from onym.store.files.stream import open_regular
-from onym.store.hidden import make_folder, make_hidden, remove_all_left, scratch_folder
+from onym.store.hidden import make_folder, make_hidden, remove_all_left
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.store.output import sync_folder, writable
 
@@ -105,9 +104,6 @@ class Storage(Protocol):
     def open(self, name: str) -> BinaryIO:
         """Open a seekable file for reading; raise FileNotFoundError if it is missing."""
 
-    def paths(self, names: Sequence[str]) -> AbstractContextManager[list[Path]]:
-        """Yield local paths of the files, which are valid until the block ends."""
-
     def publish(self, name: str, *, once: bool = False) -> AbstractContextManager[BinaryIO]:
         """Write a file atomically. With `once`, raise FileExistsError if it already exists."""
 
@@ -161,11 +157,6 @@ class LocalStorage:
         return io.BufferedReader(open_regular(self._folder / name))
 
     @contextmanager
-    def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
-        """Yield the paths of the files; nothing is copied."""
-        yield [self._folder / name for name in names]
-
-    @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:
         """Write a hidden temp file, sync it and rename it."""
         path = self._folder / name
@@ -209,16 +200,6 @@ class ObjectStorage:
     def open(self, name: str) -> BinaryIO:
         """Open an object."""
         return open_object(self._files, f"{self._prefix}/{name}")
-
-    @contextmanager
-    def paths(self, names: Sequence[str]) -> Iterator[list[Path]]:
-        """Copy the objects to a temporary folder."""
-        with scratch_folder() as folder:
-            found = [folder / f"{number:06d}" for number in range(len(names))]
-            for name, path in zip(names, found, strict=True):
-                with self.open(name) as file, path.open("wb") as copy:
-                    shutil.copyfileobj(file, copy, 1 << 20)
-            yield found
 
     @contextmanager
     def publish(self, name: str, *, once: bool = False) -> Iterator[BinaryIO]:

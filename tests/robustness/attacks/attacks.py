@@ -16,11 +16,17 @@ from pathlib import Path
 from types import MappingProxyType
 
 from onym.kb import KnowledgeBase
-from onym.packs.locate import locate_kb
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
 from tests.robustness.attacks.rows import Attack, Place, find_attacks
 
 LOWER_BOUNDS = MappingProxyType({"attacks": 19})
 UPPER_BOUNDS = MappingProxyType({"failing": 0})
+_NAMES = """id\tname\tsynonyms
+mesh:D009203\tMyocardial Infarction\tHeart attack|MI
+mesh:D005334\tFever\tPyrexia
+mesh:D006973\tHypertension\tMI
+"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +34,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    kb = KnowledgeBase.open(locate_kb(Path("starter")))
     attacks = find_attacks()
-    rows = [_repeat(each, kb) for each in attacks if options.only in each.name]
+    with tempfile.TemporaryDirectory() as folder:
+        kb = _build_kb(Path(folder))
+        rows = [_repeat(each, kb) for each in attacks if options.only in each.name]
     return {"attacks": len(attacks), "failing": sum(not row["repelled"] for row in rows), "rows": rows}
+
+
+def _build_kb(folder: Path) -> KnowledgeBase:
+    (folder / "small.tsv").write_text(_NAMES)
+    build_kb(Recipe.of({"sources": [{"path": "small.tsv"}]}), folder / "kb", root=folder)
+    return KnowledgeBase.open(folder / "kb")
 
 
 def _repeat(row: Attack, kb: KnowledgeBase) -> dict[str, object]:

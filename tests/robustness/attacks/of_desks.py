@@ -38,7 +38,7 @@ def journal_of_a_desk_names_a_file(place: Place) -> None:
         forge_journal(desk, str(victim))
         use_desk(place, desk, command).require_refused("database-journal")
         assert victim.read_text() == "mine"
-    place.onym("migrate", desk, "-o", "new.sqlite", "--from", place.kb.folder, "--to", place.kb.folder).require_refused()
+    place.onym("migrate", desk, "-o", "new.sqlite", "--from", place.kb_path, "--to", place.kb_path).require_refused()
     assert victim.read_text() == "mine"
 
 

@@ -69,6 +69,11 @@ class Place:
     folder: Path
     kb: KnowledgeBase
 
+    @property
+    def kb_path(self) -> Path:
+        """The path of the knowledge base, as a user gives it."""
+        return self.kb.folder.parent
+
     def onym(self, *words: object) -> Outcome:
         """Run `onym` in this process."""
         out, err = io.StringIO(), io.StringIO()

@@ -1,4 +1,4 @@
-"""Reads and writes Parquet files in batches, in bounded memory. No other module reads untrusted Parquet files.
+"""Reads and writes Parquet files in batches, in bounded memory. No other module reads Parquet files.
 
 The memory needed is estimated from the headers first. Text columns are read as dictionaries, so that a repeated value is in
 memory only once, and the size of the decoded rows is checked before they are created.
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,12 @@ import pyarrow as pa
 from onym.errors import InputError, LimitError
 from onym.store.files.source import InputFile
 from onym.store.guards.parquet import PageSizes, RowGroup, read_row_groups
-from onym.store.limits import KIB, MIB, Limits
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+from onym.store.limits import DEFAULT_LIMITS, KIB, MIB, Limits
 
 _ROWS, _BYTES = 256, 8 * MIB  # maximum rows and decoded bytes of a batch
+_TABLE = 96 * MIB  # maximum bytes of a row group that is read as one table; its readers keep up to three copies
 _CELL = 8  # bytes counted for each value, in addition to its text
+_TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 class DecodedRows:
@@ -70,18 +69,21 @@ class DecodedRows:
             for field in array.flatten():
                 costs += self._costs(field)
             return costs
-        if pa.types.is_list(kind):
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
             offsets = array.offsets.to_numpy()
             inner = self._costs(array.values.slice(offsets[0], offsets[-1] - offsets[0]))
             total: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(inner)))
             ends: npt.NDArray[np.int64] = total[offsets - offsets[0]]
             return np.diff(ends) + _CELL
-        if pa.types.is_string(kind):
+        if any(is_text(kind) for is_text in _TEXTS):
             own: npt.NDArray[np.int64] = pc.binary_length(array).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
             if len(own) and int(own.max()) > self._limits.document_bytes:
                 raise self._too_long()
             return own + _CELL
-        return np.full(len(array), _CELL, dtype=np.int64)
+        if pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+            return np.full(len(array), _CELL, dtype=np.int64)
+        what = f"a column has the type {kind}, which Onym does not read"
+        raise InputError("parquet-columns", what, where=self._name, fix="write the column as text")
 
     def _require_known(self, array: pa.DictionaryArray) -> None:
         """Reject indices outside the dictionary: Arrow would read out of bounds."""
@@ -120,10 +122,11 @@ def _plain(array: pa.Array) -> pa.Array:
     if pa.types.is_struct(kind):
         names = [kind.field(n).name for n in range(kind.num_fields)]
         return pa.StructArray.from_arrays([_plain(each) for each in array.flatten()], names=names, mask=is_null)
-    if pa.types.is_list(kind):
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         offsets = array.offsets
         values = array.values.slice(offsets[0].as_py(), offsets[-1].as_py() - offsets[0].as_py())
-        return pa.ListArray.from_arrays(pc.subtract(offsets, offsets[0]), _plain(values), mask=is_null)
+        made = pa.ListArray if pa.types.is_list(kind) else pa.LargeListArray
+        return made.from_arrays(pc.subtract(offsets, offsets[0]), _plain(values), mask=is_null)
     return array
 
 
@@ -137,27 +140,108 @@ def iter_parquet(file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]
 
     Strings longer than the document limit are rejected, and batches have at most 256 rows.
     """
-    try:
-        with _seekable(file) as source:
-            batches = _batches(source, read_row_groups(source, file.name), file, schema)
-            yield from DecodedRows(file.name, source.seek(0, os.SEEK_END), file.limits).of(batches)
-    except (pa.ArrowException, KeyError, OSError, UnicodeDecodeError) as e:
-        code = "parquet-columns" if isinstance(e, KeyError) else "parquet-malformed"
-        what = "a column is missing" if isinstance(e, KeyError) else "damaged Parquet file"
-        raise InputError(code, what, where=file.name, fix="write the file again, or specify its format") from e
+    with _seekable(file) as source, _translate(file.name):
+        reader = ParquetReader(source, file.name, file.limits)
+        for batches in reader.row_groups(schema):
+            yield from batches
+
+
+def read_parquet(file: InputFile) -> pa.Table:
+    """Return all rows of a Parquet file, within the limits."""
+    schema = parquet_schema(file)
+    return _table(iter_parquet(file, schema), schema)
 
 
 def parquet_schema(file: InputFile) -> pa.Schema:
     """Return the schema of a Parquet file."""
-    import pyarrow.parquet as pq
+    with _seekable(file) as source, _translate(file.name):
+        return ParquetReader(source, file.name, file.limits).schema
 
+
+class ParquetReader:
+    """Reads an open, seekable Parquet file within limits. `schema` has its columns, and `metadata` what its writer added.
+
+    >>> file = io.BytesIO()
+    >>> rows = pa.record_batch({"id": ["1", "2"]})
+    >>> write_parquet(iter([rows]), rows.schema, file)
+    >>> [table.num_rows for table in ParquetReader(file, "ids.parquet").tables(rows.schema)]
+    [2]
+    """
+
+    def __init__(self, source: BinaryIO, name: str, limits: Limits = DEFAULT_LIMITS) -> None:
+        import pyarrow.parquet as pq
+
+        self._source, self._name, self._limits = source, name, limits
+        with _translate(name):
+            self._groups = read_row_groups(source, name)
+            self._metadata = pq.read_metadata(source)
+            if self._metadata.num_columns > _MAX_COLUMNS:
+                raise InputError("parquet-columns", f"the file has more than {_MAX_COLUMNS:,} columns", where=name)
+            self.schema: pa.Schema = self._metadata.schema.to_arrow_schema()
+        self.metadata: dict[bytes, bytes] = self._metadata.metadata or {}
+
+    def tables(self, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the rows of each row group as a table with the columns of `schema`."""
+        with _translate(self._name):
+            for batches in self.row_groups(schema):
+                yield _table(self._bounded(batches), schema)
+
+    def _bounded(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield batches; raise LimitError if together they are too large for one table."""
+        size = 0
+        for batch in batches:
+            size += batch.nbytes
+            if size > _TABLE:
+                what = f"a row group takes more than {_TABLE:,} bytes"
+                raise LimitError("limit-record", what, where=self._name, fix="write the file again with smaller row groups")
+            yield batch
+
+    def row_groups(self, schema: pa.Schema) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Yield the batches of each row group, with the columns of `schema`; dictionaries are decoded."""
+        import pyarrow.parquet as pq
+
+        for name in schema.names:
+            if self.schema.field(name).type != schema.field(name).type:
+                raise InputError("parquet-columns", f"the column {name!r} has the wrong type", where=self._name)
+        self._require_all_columns()
+        found = self._metadata
+        columns = [n for n in range(found.num_columns) if found.schema.column(n).path.partition(".")[0] in schema.names]
+        _require_apart(self._groups, columns, self._name)
+        limit = self._limits.parquet_bytes
+        pages = PageSizes(self._source, self._name, found.schema, self._groups, columns=columns, limit=limit)
+        options = {"read_dictionary": pages.as_dictionaries, "buffer_size": 64 * KIB, "page_checksum_verification": True}
+        file = pq.ParquetFile(self._source, metadata=found, **options)
+        decoded = DecodedRows(self._name, self._source.seek(0, os.SEEK_END), self._limits)
+        for number, group in enumerate(self._groups):
+            if group.rows:  # older versions of Arrow cannot read nested columns of an empty row group
+                rows = pages.rows_at_once(group)
+                batches = file.iter_batches(batch_size=rows, row_groups=[number], columns=schema.names, use_threads=False)
+                yield decoded.of(batches)
+
+    def _require_all_columns(self) -> None:
+        """Reject a file if our parse of the footer and Arrow's metadata differ in the number of row groups or columns."""
+        counts = {len(group.columns) for group in self._groups}
+        if len(self._groups) != self._metadata.num_row_groups or not counts <= {self._metadata.num_columns}:
+            fix = "write the file again"
+            raise InputError("parquet-malformed", "a row group lacks columns", where=self._name, fix=fix)
+
+
+def _table(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    found = list(batches)
+    return pa.Table.from_batches(found).cast(schema) if found else schema.empty_table()
+
+
+@contextmanager
+def _translate(name: str) -> Iterator[None]:
+    """Convert errors of Arrow."""
     try:
-        with _seekable(file) as source:
-            read_row_groups(source, file.name)
-            return _columns(pq.read_metadata(source), file)
+        yield
+    except KeyError as e:
+        what, fix = "a column is missing", "write the file again, or specify its format"
+        raise InputError("parquet-columns", what, where=name, fix=fix) from e
     except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
         fix = "write the file again, or specify its format"
-        raise InputError("parquet-malformed", "damaged Parquet file", where=file.name, fix=fix) from e
+        raise InputError("parquet-malformed", "damaged Parquet file", where=name, fix=fix) from e
 
 
 def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: BinaryIO) -> None:
@@ -172,7 +256,8 @@ def write_parquet(batches: Iterator[pa.RecordBatch], schema: pa.Schema, file: Bi
 @contextmanager
 def _seekable(file: InputFile) -> Iterator[BinaryIO]:
     """Open a seekable file; a compressed file or an archive member is read into memory, within a limit."""
-    raw = file.opener()
+    with _translate(file.name):
+        raw = file.opener()
     try:
         if raw.seekable() and raw.read(len(_MAGIC)) == _MAGIC:
             yield raw
@@ -193,41 +278,8 @@ def _whole(file: InputFile) -> bytes:
     return bytes(data)
 
 
-def _batches(source: BinaryIO, groups: list[RowGroup], file: InputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq
-
-    metadata = pq.read_metadata(source)
-    there = _columns(metadata, file)
-    for name in schema.names:
-        if there.field(name).type != schema.field(name).type:
-            raise InputError("parquet-columns", f"the column {name!r} has the wrong type", where=file.name)
-    _require_all_columns(groups, metadata, file)
-    columns = [n for n in range(metadata.num_columns) if metadata.schema.column(n).path.partition(".")[0] in schema.names]
-    _require_apart(groups, columns, file)
-    pages = PageSizes(source, file.name, metadata.schema, groups, columns=columns, limit=file.limits.parquet_bytes)
-    options = {"read_dictionary": pages.as_dictionaries, "buffer_size": 64 * KIB, "page_checksum_verification": True}
-    found = pq.ParquetFile(source, metadata=metadata, **options)
-    for number, group in enumerate(groups):
-        if group.rows:  # older versions of Arrow cannot read nested columns of an empty row group
-            rows = pages.rows_at_once(group)
-            yield from found.iter_batches(batch_size=rows, row_groups=[number], columns=schema.names, use_threads=False)
-
-
-def _columns(metadata: pq.FileMetaData, file: InputFile) -> pa.Schema:
-    if metadata.num_columns > _MAX_COLUMNS:
-        raise InputError("parquet-columns", f"the file has more than {_MAX_COLUMNS:,} columns", where=file.name)
-    return metadata.schema.to_arrow_schema()
-
-
-def _require_all_columns(groups: list[RowGroup], metadata: pq.FileMetaData, file: InputFile) -> None:
-    """Reject a file if our parse of the footer and Arrow's metadata differ in the number of row groups or columns."""
-    counts = {len(group.columns) for group in groups}
-    if len(groups) != metadata.num_row_groups or not counts <= {metadata.num_columns}:
-        raise InputError("parquet-malformed", "a row group lacks columns", where=file.name, fix="write the file again")
-
-
-def _require_apart(groups: list[RowGroup], columns: list[int], file: InputFile) -> None:
+def _require_apart(groups: list[RowGroup], columns: list[int], name: str) -> None:
     """Reject columns that overlap in the file, because they let a small file take extremely long to read."""
     chunks = sorted((chunk.start, chunk.end) for group in groups for chunk in (group.columns[n] for n in columns))
     if any(end > start for (_, end), (start, _) in pairwise(chunks)):
-        raise InputError("parquet-malformed", "columns overlap in the file", where=file.name, fix="write the file again")
+        raise InputError("parquet-malformed", "columns overlap in the file", where=name, fix="write the file again")

@@ -6,12 +6,13 @@ zip archive, and its unpacked size is limited. Formulas are not computed: their 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -96,18 +97,23 @@ def write_xlsx(rows: Iterable[Sequence[Any]], columns: Sequence[str], file: Bina
     """Write a sheet. Strings that look like formulas stay text; raise ConfigError if rows or cells exceed Excel's limits."""
     require_xlsx()
     import openpyxl
+    from lxml.etree import SerialisationError
 
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("onym")
     sheet.freeze_panes = "A2"
     try:
-        for number, row in enumerate(chain([columns], rows)):
-            require_few_rows(number)
-            sheet.append([_cell(sheet, value) for value in row])
-    except BaseException:
-        sheet.close()  # close the sheet without saving it, because it is incomplete
-        raise
-    book.save(file)
+        try:
+            for number, row in enumerate(chain([columns], rows)):
+                require_few_rows(number)
+                sheet.append([_cell(sheet, value) for value in row])
+        except BaseException:
+            with suppress(SerialisationError):
+                sheet.close()  # close the sheet without saving it, because it is incomplete
+            raise
+        book.save(file)
+    except SerialisationError as e:  # lxml's error if the temporary file of the sheet cannot be written
+        raise OSError(errno.EIO, "the sheet cannot be written") from e
 
 
 def require_few_rows(count: int, where: str = "") -> None:
