@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
 import secrets
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import Path as PathParameter
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
@@ -58,6 +60,11 @@ class Account(Wanted):
     name: str = Field(min_length=1, max_length=100)
     role: Role
     token: str = Field(default="", repr=False)
+
+
+_MAX_NUMBER = 2**63 - 1  # the largest integer of SQLite
+_NUMBER = re.compile("[0-9]{1,18}")
+Number = Annotated[int, PathParameter(ge=0, le=_MAX_NUMBER)]
 
 
 class ReviewSettings(ServeSettings):
@@ -119,10 +126,10 @@ class DecisionRequest(Wanted):
     verdict: Verdict
     scope: Scope = "here"
     seconds: float = Field(default=0.0, ge=0, le=86_400)
-    link: int | None = Field(default=None, ge=1)
-    document: int | None = Field(default=None, ge=1)
-    start: int | None = Field(default=None, ge=0)
-    end: int | None = Field(default=None, ge=0)
+    link: int | None = Field(default=None, ge=1, le=_MAX_NUMBER)
+    document: int | None = Field(default=None, ge=1, le=_MAX_NUMBER)
+    start: int | None = Field(default=None, ge=0, le=_MAX_NUMBER)
+    end: int | None = Field(default=None, ge=0, le=_MAX_NUMBER)
     concept_id: str | None = Field(default=None, max_length=200)
     undoes: str | None = Field(default=None, max_length=64)
 
@@ -315,16 +322,16 @@ def _read_routes(service: ReviewService) -> APIRouter:
     @router.get("/next")
     async def show_next(request: Request, skipped: str = "") -> Response:
         account = _account(service, request, "/v1/review/next")
-        clusters = [int(number) for number in skipped.split(",")[:1000] if number.isascii() and number.isdigit()]
+        clusters = [int(number) for number in skipped.split(",")[:1000] if _NUMBER.fullmatch(number)]
         return JSONResponse(await service.run(view.next, account.name, clusters))
 
     @router.get("/links/{number}")
-    async def show_link(request: Request, number: int) -> Response:
+    async def show_link(request: Request, number: Number) -> Response:
         account = _account(service, request, "/v1/review/links/{id}")
         return JSONResponse(await service.run(view.item, number, account.name))
 
     @router.get("/documents/{number}")
-    async def show_document(request: Request, number: int) -> Response:
+    async def show_document(request: Request, number: Number) -> Response:
         account = _account(service, request, "/v1/review/documents/{id}")
         return JSONResponse(await service.run(view.document, number, account.name))
 
