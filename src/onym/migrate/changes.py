@@ -6,6 +6,7 @@ SSSOM has one row per replaced id, with the predicate `IAO:0100001` (term replac
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections import Counter
@@ -144,6 +145,9 @@ def _names(kb: KnowledgeBase) -> list[str]:
     return [entry.name.rpartition("/")[2] for entry in kb.manifest.inputs] or [kb.folder.name]
 
 
+_MARKUP = re.compile(r"[\\`*_\[\]!|]")
+
+
 def _cell(cell: Any, column: str) -> str:
     values = [str(each) for each in (cell if isinstance(cell, list) else [cell])]
     return "; ".join(style_id(each) if column in _IDS and ":" in each else each for each in values)
@@ -151,7 +155,7 @@ def _cell(cell: Any, column: str) -> str:
 
 def _write_markdown(report: ChangeReport, file: BinaryIO) -> None:
     lines = ["# Changes between two releases", ""]
-    lines += [f"- {name}: {value}" for name, value in report.facts()]
+    lines += [f"- {name}: {_escape(value)}" for name, value in report.facts()]
     for section in report.sections():
         lines += ["", f"## {section.title}", "", section.meaning, ""]
         lines += [_row(section.columns), _row(["---"] * len(section.columns)), *map(_row, section.rows)]
@@ -160,7 +164,12 @@ def _write_markdown(report: ChangeReport, file: BinaryIO) -> None:
 
 
 def _row(cells: tuple[str, ...] | list[str]) -> str:
-    return f"| {' | '.join(printable(cell).replace('|', chr(92) + '|') for cell in cells)} |"
+    return f"| {' | '.join(map(_escape, cells))} |"
+
+
+def _escape(text: str) -> str:
+    """Escape the characters by which text becomes HTML, a link, an image, code or another cell."""
+    return _MARKUP.sub(r"\\\g<0>", html.escape(printable(text), quote=False))
 
 
 def _write_html(report: ChangeReport, file: BinaryIO) -> None:

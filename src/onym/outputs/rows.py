@@ -6,7 +6,8 @@
     .xlsx         the first sheet of a workbook; needs `pip install 'onym[serve]'`
 
 In .tsv and .csv, text that starts like a formula (= + - @) or with an apostrophe is prefixed with an apostrophe, so that
-spreadsheets do not evaluate it. `read_rows` removes the prefix. In .xlsx such cells are stored as text.
+spreadsheets do not evaluate it; names of columns too. Plain numbers, such as -5.2, stay as they are. `read_rows` removes the
+prefix. In .xlsx such cells are stored as text.
 
 .tsv, .csv and .xlsx are for people: the numbers of float columns have at most four decimals there.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -35,6 +37,7 @@ Values: TypeAlias = Sequence[Any]
 _GUARD = "'"
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", _GUARD)
 _DIGITS = 4  # maximum number of decimals in tables for people
+_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?%?")
 _ROWS = 10_000  # maximum rows per Parquet row group
 _SEPARATORS = {".tsv": "\t", ".csv": ","}
 
@@ -82,7 +85,9 @@ def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
         return _convert_cells([str(name) for name in head], rows, kinds)
     with path.open(encoding="utf-8", newline="") as lines_of_text:
         names, *cells = csv.reader(lines_of_text, delimiter=_SEPARATORS[path.suffix])
-    return _convert_cells(names, [[_unguard_formula(cell) for cell in row] for row in cells], kinds)
+    return _convert_cells(
+        list(map(_unguard_formula, names)), [[_unguard_formula(cell) for cell in row] for row in cells], kinds
+    )
 
 
 def _kinds(names: Iterable[str], kinds: Columns) -> dict[str, type]:
@@ -114,8 +119,8 @@ def write_plain_csv(rows: Iterable[Values], columns: Columns, file: BinaryIO, *,
 
 def _write_separated(rows: Iterable[Values], columns: Columns, file: BinaryIO, separator: str) -> None:
     writer = csv.writer(_LineFeeds(file), delimiter=separator)
-    writer.writerow(columns)
-    writer.writerows([_guard_formula(value) for value in row] for row in _round(rows, columns))
+    writer.writerow(map(_guard_formula, columns))
+    writer.writerows(map(_guard_formula, row) for row in _round(rows, columns))
 
 
 def _round(rows: Iterable[Values], columns: Columns) -> Iterator[list[Any]]:
@@ -138,9 +143,18 @@ class _LineFeeds:
         self._file.write(line.removesuffix("\r\n").encode() + b"\n")
 
 
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet may evaluate a text: it starts like a formula, and is not a plain number.
+
+    >>> [text for text in ("=1+1", "-5.2", "-1+2", "+3e-4", "@A1", "5 mg") if is_formula(text)]
+    ['=1+1', '-1+2', '@A1']
+    """
+    return text.startswith(_GUARDED) and not _NUMBER.fullmatch(text)
+
+
 def _guard_formula(value: Any) -> Any:
     """Prefix text that starts like a formula with an apostrophe."""
-    return f"{_GUARD}{value}" if isinstance(value, str) and value.startswith(_GUARDED) else value
+    return f"{_GUARD}{value}" if isinstance(value, str) and is_formula(value) else value
 
 
 def _unguard_formula(cell: str) -> str:

@@ -16,7 +16,7 @@ from onym.corrections.file import ENDING, write_rules
 from onym.corrections.rules import NO_CONCEPT, NOT_A_MENTION
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.outputs.rows import WRITERS, require_rows, write_plain_csv, write_rows
+from onym.outputs.rows import WRITERS, is_formula, require_rows, write_plain_csv, write_rows
 from onym.outputs.sssom import write_sssom
 from onym.review.decisions import Decision, Standing
 from onym.review.desk import Desk, DeskLink
@@ -158,7 +158,10 @@ def _write_sssom(desk: Desk, dest: Path, kb: KnowledgeBase | None, *, force: boo
 
 
 def _write_names(desk: Desk, dest: Path, *, force: bool) -> int:
-    """Write the surfaces of each concept as a table of synonyms, for a source of `onym kb build`."""
+    """Write the surfaces of each concept as a table of synonyms, for a source of `onym kb build`.
+
+    Surfaces that a spreadsheet would evaluate are left out, because an apostrophe before them would become part of the name.
+    """
     names: dict[str, dict[str, None]] = {}
     for link, decision in _iter_decided(desk):
         meaning = meaning_of(decision, link)
@@ -167,8 +170,9 @@ def _write_names(desk: Desk, dest: Path, *, force: bool) -> int:
             and meaning not in (NOT_A_MENTION, NO_CONCEPT)
             and decision.verdict not in _INEXACT
             and "|" not in link.surface
+            and not is_formula(name := " ".join(link.surface.split()))
         ):
-            names.setdefault(meaning, {})[" ".join(link.surface.split())] = None
+            names.setdefault(meaning, {})[name] = None
     rows = [(concept_id, *_split_first(list(found))) for concept_id, found in sorted(names.items())]
     with whole_file(dest, force=force) as file:
         write_plain_csv(rows, {"id": str, "name": str, "synonyms": str}, file)

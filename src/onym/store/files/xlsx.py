@@ -82,11 +82,13 @@ def read_cells(path: Path, limits: Limits = DEFAULT_LIMITS) -> Iterator[tuple[An
         with open_regular(path) as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # openpyxl warns about unsupported styles and extensions
             book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            for row in book.worksheets[0].iter_rows(values_only=True):
+            for number, row in enumerate(book.worksheets[0].iter_rows(values_only=True)):
+                if number >= MAX_ROWS:  # openpyxl yields an empty row for each number that is skipped
+                    raise LimitError("limit-record", f"a sheet has at most {MAX_ROWS:,} rows", where=path.name)
                 width = width or len(row)
                 cells = [_unescape(cell) if isinstance(cell, str) else cell for cell in row]
                 yield tuple(cells + [None] * (width - len(cells)))
-    except GeneratorExit:
+    except (GeneratorExit, LimitError):
         raise
     except Exception as e:  # for damaged workbooks, openpyxl raises XML, zip, key, value and type errors
         fix = "open it in a spreadsheet program and save it again, or save it as .csv"

@@ -1,0 +1,120 @@
+"""Attacks by tables: formulas, numbers of rows that nothing can have, markup, broken cells."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from pathlib import Path
+
+from onym.kb import KnowledgeBase
+from onym.kb.build import build_kb
+from onym.kb.recipe import Recipe
+from onym.outputs.rows import read_rows, write_rows
+from onym.review.create import ReviewedDocument, create_desk
+from onym.review.desk import open_desk
+from tests.review.desks import FEVER, decide, link_at
+from tests.robustness.attacks.rows import Place, attack
+
+_SCRIPT = "<script>alert(1)</script>"
+
+
+def _rows_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+@attack("a table of terms has plain numbers that begin with a sign, and formulas in cells and names of columns")
+def formulas_and_numbers_of_a_table(place: Place) -> None:
+    rows = [["term", "change", "=1+1"], ["fever", "-5.2", "=cmd"], ["fever", "+3e-4", "-1+2"], ["fever", "-7%", "@A1"]]
+    with (place.folder / "terms.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    done = place.onym("map", "terms.csv", "--column", "term", "--kb", place.kb_path, "-o", "mapped.csv")
+    assert done.status == 0, done
+    head, *found = [row[:3] for row in _rows_of(place.folder / "mapped.csv")]
+    assert head == ["term", "change", "'=1+1"]
+    assert [row[1] for row in found] == ["-5.2", "+3e-4", "-7%"]
+    assert [row[2] for row in found] == ["'=cmd", "'-1+2", "'@A1"]
+
+
+@attack("names of columns and cells that begin with = or an apostrophe are written and read back")
+def formulas_are_read_back(place: Place) -> None:
+    path, values = place.folder / "rows.csv", [("=1", "-1"), ("'x", "-x")]
+    with path.open("wb") as file:
+        write_rows(values, {"=a": str, "b": str}, path, file)
+    frame = read_rows(path, {})
+    assert frame.columns == ["=a", "b"]
+    assert frame.rows() == values
+
+
+@attack("surfaces that begin with = are exported as synonyms")
+def formulas_as_synonyms(place: Place) -> None:
+    text = "=HYPERLINK(1) and fever."
+    links = (link_at(text, "=HYPERLINK(1)", FEVER), link_at(text, "fever", FEVER))
+    create_desk(place.folder / "desk.sqlite", [ReviewedDocument("1", text, links)], place.kb, {})
+    with open_desk(place.folder / "desk.sqlite") as desk:
+        for number in (1, 2):
+            desk.decide(decide(number, "right", link=number, concept_id=FEVER.concept_id))
+    assert place.onym("review", "export", "desk.sqlite", "-o", "a.names.csv").status == 0
+    assert _rows_of(place.folder / "a.names.csv")[1:] == [[FEVER.concept_id, "fever", ""]]
+
+
+def _release(place: Place, name: str, rows: str) -> KnowledgeBase:
+    (place.folder / f"{name}.tsv").write_text(f"id\tname\n{rows}")
+    build_kb(Recipe.of({"sources": [{"path": f"{name}.tsv"}]}), place.folder / name, root=place.folder)
+    return KnowledgeBase.open(place.folder / name)
+
+
+@attack("names of a release are scripts, images and links: onym kb diff as Markdown")
+def markup_in_a_difference(place: Place) -> None:
+    hostile = f"x:1\t{_SCRIPT}\nx:2\t![a](http://evil/a.png)\nx:3\t[b](javascript:b)\nx:4\tFever\n"
+    _release(place, "old", hostile)
+    _release(place, "new", "x:4\tFever\n")
+    done = place.onym("kb", "diff", "old", "new", "-o", "diff.md")
+    assert done.status == 0, done
+    text = (place.folder / "diff.md").read_text()
+    assert "alert(1)" in text
+    assert not any(part in text for part in ("<script", "![a]", "[b](")), text
+
+
+def forge_sheet(path: Path, rows: str) -> Path:
+    """Write the smallest workbook, with these rows of XML."""
+    head = '<?xml version="1.0"?>'
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    of_package = "http://schemas.openxmlformats.org/package/2006"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{of_package}/content-types"><Default Extension="rels" ContentType='
+        f'"application/vnd.openxmlformats-package.relationships+xml"/><Override PartName="/xl/workbook.xml" ContentType='
+        f'"{kinds}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kinds}.worksheet+xml"/>'
+        "</Types>",
+        "_rels/.rels": f'<Relationships xmlns="{of_package}/relationships"><Relationship Id="a" Type="{office}/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="s" sheetId="1" r:id="a"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{of_package}/relationships"><Relationship Id="a" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, head + text)
+    return path
+
+
+_HEAD = '<row r="1"><c r="A1" t="inlineStr"><is><t>term</t></is></c></row>'
+
+
+@attack("a workbook has a row 9999999999, or a cell in a column that no sheet has")
+def rows_and_columns_beyond_a_sheet(place: Place) -> None:
+    cell = '<c r="{}" t="inlineStr"><is><t>fever</t></is></c>'
+    sheets = (
+        _HEAD + f'<row r="9999999999">{cell.format("A9999999999")}</row>',
+        _HEAD + f'<row r="2">{cell.format("ZZZ2")}</row>',
+        f'<row r="9999999999">{cell.format("A9999999999")}</row>',
+    )
+    for number, rows in enumerate(sheets):
+        path = forge_sheet(place.folder / f"{number}.xlsx", rows)
+        done = place.onym_apart("map", path, "--column", "term", "--kb", place.kb_path, "-o", f"{number}.csv", seconds=20)
+        done.require_told()
+        assert done.mb < 600, done
