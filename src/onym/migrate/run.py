@@ -22,7 +22,7 @@ from onym.outputs.rows import require_rows, write_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.store.files.source import Source
 from onym.store.hidden import owner_only
-from onym.store.output import require_file, whole_file
+from onym.store.output import require_distinct, require_file, whole_file
 from onym.types import Progress, silent
 
 
@@ -61,6 +61,8 @@ def migrate(
     job = MigrationJob(str(source), str(out), migrator, format, column, texts, force, progress)
     kind = next(kind for kind in KINDS if kind.matches(job))
     _require_options(kind, {"format": format, "column": column, "pipeline": pipeline, "documents": documents})
+    if not kind.HAS_AUDIT:
+        _require_distinct(job, kind, audit, documents)
     kind.require_output(job)
     queue = Queue(job, kind) if strict and not kind.IS_DESK else None
     with owner_only(_is_private(job, kind)), queue or nullcontext():
@@ -71,6 +73,12 @@ def migrate(
         else:
             _write_audit(job, records, audit or audit_path(job.out_path))
     return job.result
+
+
+def _require_distinct(job: MigrationJob, kind: Kind, audit: Path | None, documents: Path | str | None) -> None:
+    """Raise ConfigError if the output, the audit table or the queue would replace another one or an input."""
+    inputs = [Path(path) for path in (job.source, documents) if path]
+    require_distinct([job.out_path, audit or audit_path(job.out_path), queue_path(job.out_path, kind)], inputs)
 
 
 def _write_audit(job: MigrationJob, records: Iterable[LinkRecord], path: Path) -> None:

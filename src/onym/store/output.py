@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -45,6 +45,22 @@ def require_file(path: Path, *, force: bool = False, may_stream: bool = False) -
         raise ConfigError("output-exists", "the output is a folder, not a file", where=str(path), fix="give the path of a file")
     if mode and not force:
         raise ConfigError("output-exists", "the file exists", where=str(path), fix="use another name, or add --force")
+
+
+def require_distinct(outputs: Iterable[Path], inputs: Iterable[Path] = ()) -> None:
+    """Raise ConfigError if two outputs are one file, or an output is an input, whatever their paths look like.
+
+    >>> require_distinct([Path("a.tsv"), Path("./a.tsv")])
+    Traceback (most recent call last):
+    onym.errors.ConfigError: [output-exists] an output is also an input or another output...
+    """
+    taken = [Path(os.path.realpath(path)) for path in inputs]
+    for path in outputs:
+        real = Path(os.path.realpath(path))
+        if any(real == other or (real.exists() and other.exists() and real.samefile(other)) for other in taken):
+            what = "an output is also an input or another output, which would be lost"
+            raise ConfigError("output-exists", what, where=str(path), fix="give each output a path of its own")
+        taken.append(real)
 
 
 def require_folder(path: Path, *, force: bool = False) -> None:
