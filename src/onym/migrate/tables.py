@@ -199,6 +199,7 @@ def find_columns(path: Path, column: str = "") -> list[str]:
         require_columns(names, [column], InputFile.from_path(path))
         return [column]
     if _are_rules(path, names):
+        require_columns(names, [_SURFACE, _MEANING], InputFile.from_path(path))
         return [_MEANING]
     found = [each for each in (_SSSOM_COLUMNS if is_sssom(path) else (CONCEPT_COLUMN,)) if each in names]
     if not found:

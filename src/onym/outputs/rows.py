@@ -18,15 +18,17 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-from onym.errors import ConfigError
+from onym.errors import ConfigError, InputError, OnymError
 from onym.fields import frame_of
 from onym.store.files.input_file import InputFile
 from onym.store.files.parquet import read_parquet
 from onym.store.files.xlsx import read_cells, require_xlsx, write_xlsx
+from onym.store.limits import panics_as_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,9 +72,29 @@ def write_rows(rows: Iterable[Values], columns: Columns, path: Path, file: Binar
 
 def read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
     """Read a table written by `write_rows`; `kinds` are the types of non-text columns."""
+    require_rows(path)
+    with code_table_errors(path):
+        return _read_rows(path, kinds)
+
+
+@contextmanager
+def code_table_errors(path: Path) -> Iterator[None]:
+    """Convert the errors of missing columns, wrong types and cells that are no numbers to InputError; messages are dropped."""
+    from polars.exceptions import PolarsError
+
+    try:
+        with panics_as_errors():
+            yield
+    except OnymError:
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, csv.Error, PolarsError) as e:
+        what = "a row has other columns or values than this kind of table"
+        raise InputError("table-malformed", what, where=path.name, fix="write the table again with Onym") from e
+
+
+def _read_rows(path: Path, kinds: Columns) -> pl.DataFrame:
     import polars as pl
 
-    require_rows(path)
     if path.suffix == ".parquet":
         return pl.DataFrame(pl.from_arrow(read_parquet(InputFile.from_path(path))))
     if path.suffix == ".jsonl":

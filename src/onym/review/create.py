@@ -17,6 +17,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptFilter, ConceptMask, select_concepts
 from onym.outputs.mapping import read_terms
 from onym.outputs.predictions import Prediction, Predictions
+from onym.outputs.rows import code_table_errors
 from onym.outputs.table import TERM_COLUMNS, read_flat
 from onym.review.desk import (
     FORMAT,
@@ -289,11 +290,14 @@ def read_links_table(path: Path, kb: KnowledgeBase, documents: Iterable[Document
             where = f"document {format_id(doc.id)}"
             raise InputError("documents-alike", "two documents have the same id", where=where, fix=fix)
     by_document: dict[str, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_document.setdefault(row["document"], []).append(row)
+    with code_table_errors(path):
+        for row in rows:
+            by_document.setdefault(str(row["document"]), []).append(row)
     for document_id, found in by_document.items():
         text = texts.get(document_id)
-        yield ReviewedDocument(document_id, text, tuple(_flat_link(row, text, kb) for row in found))
+        with code_table_errors(path):
+            links = tuple(_flat_link(row, text, kb) for row in found)
+        yield ReviewedDocument(document_id, text, links)
 
 
 def _flat_link(row: Mapping[str, Any], text: str | None, kb: KnowledgeBase) -> Link:
@@ -321,7 +325,9 @@ def read_mapped_table(path: Path, column: str, kb: KnowledgeBase) -> Iterator[Re
         term = cells[column].strip()
         if term:
             detail = "\n".join(f"{name}: {cells[name]}" for name in own if cells[name]) or None
-            yield ReviewedDocument(str(number), term, (_map_link(term, cells, kb),), path.name, number, detail)
+            with code_table_errors(path):
+                link = _map_link(term, cells, kb)
+            yield ReviewedDocument(str(number), term, (link,), path.name, number, detail)
 
 
 def _map_link(term: str, cells: Mapping[str, str], kb: KnowledgeBase) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import zipfile
 from pathlib import Path
 
@@ -118,3 +119,41 @@ def rows_and_columns_beyond_a_sheet(place: Place) -> None:
         done = place.onym_apart("map", path, "--column", "term", "--kb", place.kb_path, "-o", f"{number}.csv", seconds=20)
         done.require_told()
         assert done.mb < 600, done
+
+
+_GOOD = {"document": "1", "start": 0, "end": 5, "text": "fever", "type": "", "concept_id": "MESH:D005334", "score": 0.9}
+_BROKEN: tuple[object, ...] = (None, "", "x", -1, 2**70, 1e400, [], {}, "9" * 5_000, "=1", True)
+
+
+@attack("tables of links have missing columns, other types and cells that are no numbers: onym review create")
+def broken_tables_of_links(place: Place) -> None:
+    number = 0
+    for name in _GOOD:
+        rows = [{key: value for key, value in _GOOD.items() if key != name}]
+        rows += [_GOOD | {name: value} for value in _BROKEN]
+        for row in rows:
+            number += 1
+            lines, cells = place.folder / f"{number}.jsonl", place.folder / f"{number}.csv"
+            lines.write_text(json.dumps(row) + "\n")
+            cells.write_text(f"{','.join(row)}\n{','.join(str(value) for value in row.values())}\n")
+            for path in (lines, cells):
+                done = place.onym("review", "create", path, "--kb", place.kb_path, "-o", f"{path.name}.sqlite")
+                done.require_told()
+
+
+@attack("tables are no text, empty, or have rows of other lengths: onym review create")
+def broken_bytes_of_tables(place: Place) -> None:
+    for number, content in enumerate((b"", b"\xff\xfe", b"document\n1,2\n", b"{}\n[]\n", b"[1]\n", b'"\n', b"{", b"\x00" * 9)):
+        for ending in ("csv", "tsv", "jsonl", "xlsx", "parquet"):
+            path = place.folder / f"{number}.{ending}"
+            path.write_bytes(content)
+            place.onym("review", "create", path, "--kb", place.kb_path, "-o", f"{path.name}.sqlite").require_told()
+
+
+@attack("a file of corrections has no column meaning: onym migrate")
+def corrections_without_a_meaning(place: Place) -> None:
+    kb = place.kb_path
+    for number, content in enumerate(("surface\nfever\n", "surface\tcomment\nMI\tx\n", "", "\n", "x\n")):
+        path = place.folder / f"{number}.onymc"
+        path.write_text(content)
+        place.onym("migrate", path, "--from", kb, "--to", kb, "-o", f"new{number}.onymc").require_refused()
