@@ -1,6 +1,6 @@
 """Repeat every attack that once succeeded, and its neighbours, and check that each does no harm.
 
-attacks     number of attacks
+attacks     number of attacks; with --quick, every fourth
 failing     attacks that do harm; the suite fails unless it is 0
 rows        for each attack: its name, what the attacker does, and whether it is repelled
 """
@@ -20,7 +20,7 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from tests.robustness.attacks.rows import Attack, Place, find_attacks
 
-LOWER_BOUNDS = MappingProxyType({"attacks": 19})
+FULL_LOWER_BOUNDS = MappingProxyType({"attacks": 19})
 UPPER_BOUNDS = MappingProxyType({"failing": 0})
 _NAMES = """id\tname\tsynonyms
 mesh:D009203\tMyocardial Infarction\tHeart attack|MI
@@ -34,11 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
-    attacks = find_attacks()
+    attacks = [each for each in find_attacks() if options.only in each.name][:: 4 if options.quick else 1]
     with tempfile.TemporaryDirectory() as folder:
         kb = _build_kb(Path(folder))
-        rows = [_repeat(each, kb) for each in attacks if options.only in each.name]
-    return {"attacks": len(attacks), "failing": sum(not row["repelled"] for row in rows), "rows": rows}
+        rows = [_repeat(each, kb) for each in attacks]
+    return {"attacks": len(rows), "failing": sum(not row["repelled"] for row in rows), "rows": rows}
 
 
 def _build_kb(folder: Path) -> KnowledgeBase:
