@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -22,7 +23,7 @@ from onym.outputs.rows import require_rows, write_rows
 from onym.pipeline.pipeline import Pipeline
 from onym.store.files.source import Source
 from onym.store.hidden import owner_only
-from onym.store.output import require_distinct, require_file, whole_file
+from onym.store.output import require_distinct, require_file, whole_file, whole_set
 from onym.types import Progress, silent
 
 
@@ -64,15 +65,28 @@ def migrate(
     if not kind.HAS_AUDIT:
         _require_distinct(job, kind, audit, documents)
     kind.require_output(job)
-    queue = Queue(job, kind) if strict and not kind.IS_DESK else None
-    with owner_only(_is_private(job, kind)), queue or nullcontext():
-        records = queue.watch(kind.iter_records(job)) if queue else kind.iter_records(job)
+    with owner_only(_is_private(job, kind)):
         if kind.HAS_AUDIT:
             _refuse_audit(audit)
-            deque(records, maxlen=0)
+            with Queue(job, kind, queue_path(job.out_path, kind)) if strict else nullcontext() as queue:
+                deque(queue.watch(kind.iter_records(job)) if queue else kind.iter_records(job), maxlen=0)
         else:
-            _write_audit(job, records, audit or audit_path(job.out_path))
+            _migrate_with_audit(job, kind, audit or audit_path(job.out_path), strict=strict)
     return job.result
+
+
+def _migrate_with_audit(job: MigrationJob, kind: Kind, audit: Path, *, strict: bool) -> None:
+    """Write the annotations, the queue and the audit table, which appears last: without it, a migration was not finished."""
+    beside = [queue_path(job.out_path, kind), audit] if strict and not kind.IS_DESK else [audit]
+    require_rows(audit)
+    for path in beside:
+        require_file(path, force=job.force)
+    with whole_set(job.out_path, *beside) as (output, *others):
+        staged = replace(job, out=str(output))
+        with Queue(staged, kind, others[0]) if len(others) > 1 else nullcontext() as queue:
+            records = kind.iter_records(staged)
+            _write_audit(job, queue.watch(records) if queue else records, others[-1])
+        kind.require_output(job)  # again, because the migration took time
 
 
 def _require_distinct(job: MigrationJob, kind: Kind, audit: Path | None, documents: Path | str | None) -> None:
@@ -83,10 +97,8 @@ def _require_distinct(job: MigrationJob, kind: Kind, audit: Path | None, documen
 
 def _write_audit(job: MigrationJob, records: Iterable[LinkRecord], path: Path) -> None:
     """Write the audit table. The annotations are migrated while their records are read."""
-    require_rows(path)
-    require_file(path, force=job.force)
     rows = (audit_row(record, job.migrator.found) for record in job.result.count(records))
-    with whole_file(path, force=job.force) as file:
+    with whole_file(path) as file:
         write_rows(rows, AUDIT_COLUMNS, path, file)
 
 
@@ -107,12 +119,12 @@ def queue_path(out: Path, kind: Kind) -> Path:
 class Queue:
     """Writes the links that a person must decide; without any, there is no file."""
 
-    def __init__(self, job: MigrationJob, kind: Kind) -> None:
+    def __init__(self, job: MigrationJob, kind: Kind, path: Path) -> None:
         self._found, self._has_text, self._force = job.migrator.found, kind.HAS_TEXT, job.force
-        self._path = queue_path(job.out_path, kind)
+        self._path = path
         self._stack, self._rows = ExitStack(), list[LinkRecord]()
         self._file: BinaryIO | None = None
-        require_file(self._path, force=job.force)
+        require_file(path, force=job.force)
 
     def __enter__(self) -> Self:
         self._stack.__enter__()

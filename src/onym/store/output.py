@@ -12,7 +12,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -303,11 +303,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Folder]:
             sync_tree(stage)
             if path.exists():
                 _require_alike(path, stage)
-                with set_aside(path):
-                    stage.rename(path)
-            else:
-                stage.rename(path)
-        sync_folder(path.parent)
+            _move(stage, path)
 
 
 def _open_up(stage: Path) -> None:
@@ -415,9 +411,50 @@ def move_folder(source: Path, dest: Path) -> None:
     remove_left(dest)
     with writable(dest):
         dest.parent.mkdir(parents=True, exist_ok=True)
-        if dest.exists():
-            with set_aside(dest):
-                source.rename(dest)
-        else:
-            source.rename(dest)
-        sync_folder(dest.parent)
+        _move(source, dest)
+
+
+@contextmanager
+def whole_set(path: Path, *beside: Path) -> Iterator[list[Path]]:
+    """Write an output and the files that describe it. Yield a path for each in a hidden folder; publish them at the end.
+
+    Before the output is replaced, the earlier files that describe it are removed; the new ones appear after it, in their order.
+    So they never describe another output, and an output without the last of them was not finished. Each path of the block that
+    is not written stays missing.
+
+    >>> output, table = (getfixture("tmp_path") / name for name in ("out", "out.audit"))
+    >>> _ = table.write_text("earlier")
+    >>> with whole_set(output, table) as new:
+    ...     _ = new[0].write_text("1"), new[1].write_text("2")
+    >>> output.read_text(), table.read_text()
+    ('1', '2')
+    """
+    paths = (path, *beside)
+    with ExitStack() as stack:
+        staged = []
+        for each in paths:
+            remove_left(each)
+            with writable(each):
+                make_folder(each.parent)
+                staged.append(stack.enter_context(make_hidden(each, is_folder=True)) / each.name)
+        yield staged
+        if staged[0].is_dir() and path.exists():
+            _require_alike(path, staged[0])
+        for each in reversed(beside):
+            with writable(each):
+                each.unlink(missing_ok=True)
+                sync_folder(each.parent)
+        for new, each in zip(staged, paths, strict=True):
+            if new.exists():
+                with writable(each):
+                    _move(new, each)
+
+
+def _move(new: Path, path: Path) -> None:
+    """Rename a file or folder on the same file system to `path`, and sync. A file replaces a file, a folder a folder."""
+    if new.is_dir() and path.exists():
+        with set_aside(path):
+            new.rename(path)
+    else:
+        new.replace(path)
+    sync_folder(path.parent)

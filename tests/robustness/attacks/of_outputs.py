@@ -45,3 +45,38 @@ def audit_is_a_link_to_the_input(place: Place) -> None:
     table.write_text(_TABLE)
     (other / "same.tsv").hardlink_to(table)
     _require_kept(place, "-o", "out.csv", "--audit", Path("folder/same.tsv"), "--force")
+
+
+_KILLED = """
+import os, sys
+left = int(sys.argv.pop(1))
+def count(event, arguments):
+    global left
+    if event == "os.rename" and str(arguments[1]).startswith(("migrated", os.getcwd())):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), 9)
+sys.addaudithook(count)
+from onym.cli.boundary import main
+main()
+"""
+
+
+@attack("onym migrate --force is killed before each of its renames")
+def migration_is_killed_between_its_renames(place: Place) -> None:
+    kb, number, killed = place.kb_path, 0, True
+    output, audit = place.folder / "migrated.csv", place.folder / "migrated.csv.audit.tsv"
+    while killed:
+        for path in (output, audit):
+            path.unlink(missing_ok=True)
+        (place.folder / "in.csv").write_text(_TABLE)
+        place.onym("migrate", "in.csv", "--from", kb, "--to", kb, "-o", output.name)
+        (place.folder / "in.csv").write_text(_TABLE * 2)
+        words = ("migrate", "in.csv", "--from", kb, "--to", kb, "-o", output.name, "--force")
+        killed = place.python_apart(_KILLED, number, *words).status == -9
+        links = len(output.read_text().splitlines()) - 1
+        assert not audit.exists() or len(audit.read_text().splitlines()) - 1 == links, number
+        number += 1
+    assert number > 1
+    assert audit.exists()
+    assert sorted(path.name for path in place.folder.iterdir() if "onym" in path.name) == []

@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -83,10 +83,18 @@ class Place:
 
     def onym_apart(self, *words: object, seconds: float = 60) -> Outcome:
         """Run `onym` in a process of its own, which is killed after so many seconds."""
+        return self._run(["-m", "onym", *map(str, words)], seconds)
+
+    def python_apart(self, code: str, *words: object, seconds: float = 60) -> Outcome:
+        """Run Python code with these arguments in a process of its own."""
+        return self._run(["-c", code, *map(str, words)], seconds)
+
+    def _run(self, words: Sequence[str], seconds: float) -> Outcome:
         texts = [self.folder / ".stdout", self.folder / ".stderr"]
         with texts[0].open("wb") as out, texts[1].open("wb") as err:
-            command = [sys.executable, "-m", "onym", *map(str, words)]
-            process = subprocess.Popen(command, cwd=self.folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                [sys.executable, *words], cwd=self.folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL
+            )
             status, peak = _wait(process, seconds)
         return Outcome(status, *(path.read_text("utf-8", "replace") for path in texts), peak)
 

@@ -1,8 +1,8 @@
 """Simulate power cuts: record the writes of commands, replay every prefix, and check that each state can be recovered.
 
 states          possible disk contents after a power cut, which may happen after any write of the commands that build, link,
-                index, and publish a trained model. Unsynced data is kept, dropped, truncated or emptied, and unsynced file
-                names are kept or dropped
+                index, migrate, make a desk or an audit, and publish a trained model. Unsynced data is kept, dropped, truncated
+                or emptied, and unsynced file names are kept or dropped
 unrecoverable   states in which neither the earlier nor the new output can be opened completely, or in which running
                 the same command again fails; must be 0
 """
@@ -16,10 +16,13 @@ import sys
 from collections import Counter
 
 from tests.robustness.disks.replay import Tree, digest_of, iter_states, read_record, write_tree
-from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, judge_commands, state_of
+from tests.robustness.disks.writers import COMMANDS, NOTHING, Writer, is_old_or_new, judge_commands, state_of
 
 _QUICK = 8  # states checked per command with --quick
-_OUTPUTS = {"train": "model", "index": "index", "build": "kb", "link": "links.jsonl"}
+_OUTPUTS = {
+    "train": "model", "index": "index", "build": "kb", "link": "links.jsonl", "migrate": "migrated.txt",
+    "review": "desk.sqlite", "audit": "desk.sqlite",
+}  # fmt: skip
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +77,7 @@ def _problem(worker: Writer, tree: Tree, old: str, new: str) -> str:
     source.mkdir()
     write_tree(tree, source)
     found = state_of(COMMANDS[worker.name], source)
-    if found not in (old, new):
+    if not is_old_or_new(found, old, new):
         return f"the output is {found}"
     again = worker.run(NOTHING, source="state")
     if again.status == 0 and again.state == new:

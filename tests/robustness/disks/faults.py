@@ -1,6 +1,7 @@
 """Make each file system call of a command fail in turn, and check that outputs stay complete and errors have a code.
 
-commands        commands that write: build, link, index, and train (only the step that publishes the model)
+commands        commands that write: build, link, index, migrate, review create, audit plan, and train (only the step that
+                publishes the model)
 calls_faulted   number of file system calls that were made to fail, each in a separate run: every call fails with each possible
                 error (no space, input/output error, no permission), and every write is cut short
 torn            runs that left neither the complete earlier output nor the complete new one; must be 0. The output of `link` is
@@ -19,7 +20,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.robustness.disks.writers import ACCOUNTED, COMMANDS, LIST, NOTHING, Outcome, Writer, judge_commands, state_of
+from tests.robustness.disks.writers import (
+    ACCOUNTED,
+    COMMANDS,
+    LIST,
+    NOTHING,
+    Outcome,
+    Writer,
+    is_old_or_new,
+    judge_commands,
+    state_of,
+)
 
 _WRITES = ("create", "write", "wsync", "mkdir", "rename")
 _NAMED = ("create", "open", "mkdir", "rename", "unlink", "chmod")
@@ -92,7 +103,7 @@ def _harm(outcome: Outcome, old: str, new: str) -> str:
         return "" if outcome.state == new else "torn" if outcome.state == "torn" else "lost"
     if outcome.status == _LEFT_OUT and outcome.state in (new, ACCOUNTED) and "problems: 1" in outcome.message:
         return ""
-    if outcome.state not in (old, new):
+    if not is_old_or_new(outcome.state, old, new):
         return "torn" if outcome.state != "absent" else "lost"
     is_coded = outcome.status in _STATUSES and _CODE.search(outcome.message) and "Traceback" not in outcome.message
     return "" if is_coded else "unhandled"

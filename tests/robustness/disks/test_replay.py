@@ -8,7 +8,7 @@ import pytest
 
 from tests.robustness.disks.faults import _harm
 from tests.robustness.disks.replay import Tree, Write, digest_of, iter_states, read_record, write_tree
-from tests.robustness.disks.writers import Outcome
+from tests.robustness.disks.writers import UNFINISHED, Outcome
 
 
 def write(call: str, path: str, second: str = "", data: bytes = b"") -> Write:
@@ -95,6 +95,9 @@ def test_infers_rename_of_file_opened_under_another_name(tmp_path: Path) -> None
         (Outcome(0, "", "old"), "lost"),
         (Outcome(0, "", "torn"), "torn"),
         (Outcome(2, "[output-failed] cannot be written", "old"), ""),
+        (Outcome(2, "[output-failed] cannot be written", f"old{UNFINISHED}"), ""),
+        (Outcome(2, "[output-failed] cannot be written", f"other{UNFINISHED}"), "torn"),
+        (Outcome(0, "", f"new{UNFINISHED}"), "lost"),
         (Outcome(2, "[output-failed] cannot be written", "absent"), "lost"),
         (Outcome(4, "[artefact-corrupt] a file was changed", "other"), "torn"),
         (Outcome(5, "problems: 1, in links.jsonl.problems.jsonl", "accounted"), ""),

@@ -6,6 +6,7 @@ the process.
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import hashlib
 import json
@@ -34,6 +35,7 @@ from onym.cli import boundary
 from onym.errors import OnymError
 from onym.index import open_index
 from onym.kb import KnowledgeBase
+from onym.review.desk import open_desk
 from tests.robustness.children import Child, requests
 
 _SOURCE = Path(__file__).with_name("shim.c")
@@ -79,6 +81,7 @@ _KBS = {
     "new": "id\tname\tsynonyms\nmesh:D1\tFever\tPyrexia|High temperature\nmesh:D3\tHeadache\tCephalalgia\n",
 }
 _TEXT = "1|t|Fever and cough.\n1|a|A headache, and fever again.\n1\t0\t5\tFever\tDisease\tD1\n1\t10\t15\tcough\tDisease\tD2\n\n"
+_EARLIER_TEXT = "1|t|Fever.\n1|a|Fever again.\n1\t0\t5\tFever\tDisease\tD1\n\n"
 _TRAINING = """
 [start]
 model = "{0}/encoder"
@@ -92,6 +95,8 @@ batch_size = 2
 
 ACCOUNTED = "accounted"
 """The output of a run that could not read its input, and said so: whole, without it."""
+UNFINISHED = ", without its audit table"
+"""Ends the state of migrated annotations without an audit table: they are whole, and the run that made them did not finish."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,7 @@ def write_inputs(folder: Path, *, needs_model: bool) -> None:
     for name, rows in _KBS.items():
         (folder / f"{name}.tsv").write_text(rows)
     (folder / "text.txt").write_text(_TEXT)
+    (folder / "earlier.txt").write_text(_EARLIER_TEXT)
     (folder / "train.toml").write_text(_TRAINING.format(folder))
     if needs_model:
         from tests.support.models import save_encoder
@@ -150,10 +156,36 @@ def _of_model(folder: Path) -> str | None:
     return hashlib.sha256((model / "model.safetensors").read_bytes() + " ".join(files).encode()).hexdigest()
 
 
+def _of_migrated(folder: Path) -> str | None:
+    """Identify migrated annotations. An audit table beside them must have a row for each of their ids."""
+    path, audit = folder / "migrated.txt", folder / "migrated.txt.audit.tsv"
+    if not path.exists():
+        return "audit table alone" if audit.exists() else None
+    rows = [line.split("\t") for line in path.read_text().splitlines() if "\t" in line]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if not audit.exists():
+        return digest + UNFINISHED
+    links = [(row["start"], row["end"], row["old"]) for row in csv.DictReader(audit.open(encoding="utf-8"), delimiter="\t")]
+    if links != [(start, end, f"MESH:{concept}") for _, start, end, _, _, concept in rows]:
+        raise ValueError("the audit table is that of other annotations")
+    return digest
+
+
+def _of_desk(folder: Path) -> str | None:
+    """Identify a desk by its links and texts; its id and time differ from run to run."""
+    if not (folder / "desk.sqlite").exists():
+        return None
+    with open_desk(folder / "desk.sqlite") as desk:
+        return hashlib.sha256(repr([*desk.links(), *desk.documents()]).encode()).hexdigest()
+
+
 _KB = ("kb", "build", "old.tsv", "-o", "kb")
 _LINK = ("link", "text.txt", "--kb", "kb", "-o", "links.jsonl")
 _INDEX = ("index", "build", "kb", "--model", "encoder", "-o", "index", "--device", "cpu")
 _TRAIN = ("train", "align", "--config", "train.toml", "-o", "model", "--device", "cpu")
+_NEW_KB = ("kb", "build", "new.tsv", "-o", "new-kb")
+_MIGRATE = ("--from", "kb", "--to", "new-kb", "-o", "migrated.txt")
+_DESK = ("links.jsonl", "--documents", "text.txt", "--kb", "kb", "-o", "desk.sqlite")
 COMMANDS = {
     command.name: command
     for command in (
@@ -161,8 +193,21 @@ COMMANDS = {
         Command("index", (*_INDEX, "--kind", "sq8"), _of_index, (_KB, (*_INDEX, "--kind", "flat")), needs_model=True),
         Command("build", ("kb", "build", "new.tsv", "-o", "kb"), _of_kb, (_KB,)),
         Command("link", (*_LINK, "--format", "jsonl", "--force"), _of_links, (_KB, _LINK)),
+        Command(
+            "migrate",
+            ("migrate", "text.txt", *_MIGRATE, "--force"),
+            _of_migrated,
+            (_KB, _NEW_KB, ("migrate", "earlier.txt", *_MIGRATE)),
+        ),
+        Command("review", ("review", "create", *_DESK), _of_desk, (_KB, _LINK)),
+        Command("audit", ("audit", "plan", *_DESK), _of_desk, (_KB, _LINK)),
     )
 }
+
+
+def is_old_or_new(state: str, old: str, new: str) -> bool:
+    """Return whether an output is the earlier or the new one, with its audit table or known to lack it."""
+    return state.removesuffix(UNFINISHED) in (old, new)
 
 
 def state_of(command: Command, folder: Path) -> str:
