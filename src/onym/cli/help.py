@@ -12,6 +12,8 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from onym.cli.distinct import require_distinct_outputs
+
 MORE, EXPORT = "More options", "Options for FHIR and OMOP"
 """Titles of the panels of uncommon options."""
 _ALL = "--help-all"
@@ -21,7 +23,7 @@ _NEXT_SENTENCE = re.compile(r"(?<=[a-z)]{2}\.) ")
 
 
 class HelpCommand(TyperCommand):
-    """A command with `--help` and `--help-all`."""
+    """A command with `--help` and `--help-all`, whose outputs are none of its inputs."""
 
     _shows_all = False
 
@@ -33,6 +35,11 @@ class HelpCommand(TyperCommand):
         """Parse the arguments, and remember whether they contain `--help-all`."""
         self._shows_all = _ALL in args
         return super().make_context(info_name, args, *rest, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, unless an output would replace an input or another output."""
+        require_distinct_outputs(ctx)
+        return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help: description, options, examples, and how to show the hidden options."""

@@ -34,7 +34,7 @@ app = typer.Typer(
 def build(
     context: typer.Context,
     kb: Annotated[Path, KB],
-    output: Annotated[
+    folder: Annotated[
         Path, typer.Option("-o", "--output", help="Folder of the pipeline; the folder may already contain the KB and models.")
     ],
     detector: Annotated[
@@ -62,7 +62,7 @@ def build(
     from onym.pipeline.folder import build_pipeline
     from onym.store.output import require_file
 
-    require_file(output / FILE, force=force)
+    require_file(folder / FILE, force=force)
     options = context.obj
     if detector == "none" and options["detector"]:
         raise ConfigError(
@@ -73,7 +73,7 @@ def build(
     with progress("opening the pipeline") as bar:
         pipeline = build_pipeline(
             kb,
-            output,
+            folder,
             linker=linker_config(linker, **options["linker"]),
             detector=None if detector == "none" else detector_config(detector, **options["detector"]),
             concepts=tuple(ids_in(concepts)) if concepts else (),
@@ -82,9 +82,9 @@ def build(
             **options["config"],
         )
     if json:
-        write_json({"folder": str(output), **pipeline.config})
+        write_json({"folder": str(folder), **pipeline.config})
     else:
-        write_lines([("pipeline", str(output / FILE)), ("detector", detector), ("linker", linker), ("kb", pipeline.kb.digest)])
+        write_lines([("pipeline", str(folder / FILE)), ("detector", detector), ("linker", linker), ("kb", pipeline.kb.digest)])
 
 
 @app.command()
