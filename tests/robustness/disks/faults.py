@@ -4,8 +4,9 @@ commands        commands that write: build, link, index, migrate, review create,
                 publishes the model)
 calls_faulted   number of file system calls that were made to fail, each in a separate run: every call fails with each possible
                 error (no space, input/output error, no permission), and every write is cut short
-torn            runs that left neither the complete earlier output nor the complete new one; must be 0. The output of `link` is
-                also complete without its document, if the document is reported as unreadable (exit status 5)
+torn            runs that left neither the complete earlier output nor the complete new one; must be 0. The output of `link`,
+                `migrate` or `review create` is also complete without its document, if the document is reported as unreadable
+                (exit status 5)
 lost            runs that left no output, or that succeeded but left the earlier output; must be 0
 unhandled       runs that failed without an error code; must be 0
 """
@@ -35,6 +36,7 @@ from tests.robustness.disks.writers import (
 _WRITES = ("create", "write", "wsync", "mkdir", "rename")
 _NAMED = ("create", "open", "mkdir", "rename", "unlink", "chmod")
 _CODE = re.compile(r"\[[a-z]+(-[a-z]+)+\]")
+_TOLD = re.compile("problems: 1|^input-unreadable: |documents is missing", re.MULTILINE)
 _STATUSES = (2, 3, 4, 5, 6)
 _LEFT_OUT = 5  # exit status if a file could not be read: the run skips the file and reports it
 _QUICK = 12  # faults per command with --quick
@@ -101,7 +103,7 @@ def _harm(outcome: Outcome, old: str, new: str) -> str:
     """Return the failure: torn, lost, unhandled, or an empty string."""
     if outcome.status == 0:
         return "" if outcome.state == new else "torn" if outcome.state == "torn" else "lost"
-    if outcome.status == _LEFT_OUT and outcome.state in (new, ACCOUNTED) and "problems: 1" in outcome.message:
+    if outcome.status == _LEFT_OUT and outcome.state in (new, ACCOUNTED) and _TOLD.search(outcome.message):
         return ""
     if not is_old_or_new(outcome.state, old, new):
         return "torn" if outcome.state != "absent" else "lost"

@@ -103,6 +103,8 @@ def test_infers_rename_of_file_opened_under_another_name(tmp_path: Path) -> None
         (Outcome(5, "problems: 1, in links.jsonl.problems.jsonl", "accounted"), ""),
         (Outcome(5, "problems: 1, in links.jsonl.problems.jsonl", "empty"), "torn"),
         (Outcome(5, "problems: 1, in links.jsonl.problems.jsonl", "new"), ""),
+        (Outcome(5, "input-unreadable: : the file cannot be read", "accounted"), ""),
+        (Outcome(5, "input-unreadable: : the file cannot be read", "old"), "unhandled"),
         (Outcome(5, "", "accounted"), "torn"),
         (Outcome(1, "Traceback", "old"), "unhandled"),
         (Outcome(3, "no code", "new"), "unhandled"),

@@ -157,7 +157,10 @@ def _of_model(folder: Path) -> str | None:
 
 
 def _of_migrated(folder: Path) -> str | None:
-    """Identify migrated annotations. An audit table beside them must have a row for each of their ids."""
+    """Identify migrated annotations. An audit table beside them must have a row for each of their ids.
+
+    If the input could not be read to its end, the rest is copied, and the audit table ends before it.
+    """
     path, audit = folder / "migrated.txt", folder / "migrated.txt.audit.tsv"
     if not path.exists():
         return "audit table alone" if audit.exists() else None
@@ -166,16 +169,19 @@ def _of_migrated(folder: Path) -> str | None:
     if not audit.exists():
         return digest + UNFINISHED
     links = [(row["start"], row["end"], row["old"]) for row in csv.DictReader(audit.open(encoding="utf-8"), delimiter="\t")]
-    if links != [(start, end, f"MESH:{concept}") for _, start, end, _, _, concept in rows]:
+    expected = [(start, end, f"MESH:{concept}") for _, start, end, _, _, concept in rows]
+    if links != expected[: len(links)]:
         raise ValueError("the audit table is that of other annotations")
-    return digest
+    return digest if len(links) == len(expected) else ACCOUNTED
 
 
 def _of_desk(folder: Path) -> str | None:
-    """Identify a desk by its links and texts; its id and time differ from run to run."""
+    """Identify a desk by its links and texts; its id and time differ. Without a text, the command says that it is missing."""
     if not (folder / "desk.sqlite").exists():
         return None
     with open_desk(folder / "desk.sqlite") as desk:
+        if desk.facts.missing:
+            return ACCOUNTED
         return hashlib.sha256(repr([*desk.links(), *desk.documents()]).encode()).hexdigest()
 
 
