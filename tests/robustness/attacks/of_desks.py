@@ -116,7 +116,7 @@ def other_files_are_left_alone(place: Place) -> None:
     ]  # fmt: skip
 
 
-@attack("the write-ahead log of a desk adds a trigger, or is cut, or is that of another desk")
+@attack("the write-ahead log of a desk adds a trigger, or is cut, or is that of another desk", has_succeeded=False)
 def forged_log_of_a_desk(place: Place) -> None:
     forged, log = place.folder / "forged.sqlite", place.folder / "log"
     make_desk(forged, place.kb)

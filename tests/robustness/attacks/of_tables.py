@@ -37,7 +37,7 @@ def formulas_and_numbers_of_a_table(place: Place) -> None:
     assert [row[2] for row in found] == ["'=cmd", "'-1+2", "'@A1"]
 
 
-@attack("names of columns and cells that begin with = or an apostrophe are written and read back")
+@attack("names of columns and cells that begin with = or an apostrophe are written and read back", has_succeeded=False)
 def formulas_are_read_back(place: Place) -> None:
     path, values = place.folder / "rows.csv", [("=1", "-1"), ("'x", "-x")]
     with path.open("wb") as file:

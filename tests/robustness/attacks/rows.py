@@ -31,11 +31,12 @@ _SKIPPED = 5  # the exit status of a command that skipped items, and says so
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: its name, what the attacker does, and the check."""
+    """One attack: its name, what the attacker does, and the check. A neighbour of an attack may never have succeeded."""
 
     name: str
     what: str
     check: Check
+    has_succeeded: bool = True
 
 
 @dataclass(frozen=True)
@@ -121,11 +122,11 @@ def _megabytes(line: str) -> float:
     return int(line.split()[1]) / 1024 if line.startswith("VmHWM:") else 0.0
 
 
-def attack(what: str) -> Callable[[Check], Check]:
-    """Register a check as a row of the suite; `what` says what the attacker does."""
+def attack(what: str, *, has_succeeded: bool = True) -> Callable[[Check], Check]:
+    """Register a check as a row of the suite; `what` says what the attacker does, and whether it ever worked."""
 
     def register(check: Check) -> Check:
-        ROWS.append(Attack(check.__name__, what, check))
+        ROWS.append(Attack(check.__name__, what, check, has_succeeded))
         return check
 
     return register

@@ -286,6 +286,16 @@ def _mix_lines(count: int) -> bytes:
     return ("1|t|high fever\n1|a|\n" + "".join(line.format(number) for number in range(count))).encode()
 
 
+_READ_AS_TABLES = (
+    _text("table", "a cell of 20 MB", lambda: b"id,text\n1," + b"a" * (20 * MB) + b"\n", "a.csv"),
+    _text("table", "a million columns", lambda: b"text" + b",a" * MB + b"\nfever" + b"," * MB + b"\n", "a.csv"),
+    _text("records", "a text of 20 MB", lambda: b'[{"text": "' + b"a" * (20 * MB) + b'"}]', "a.json"),
+    _text("records", "a million fields", lambda: b'[{"text": "a"' + b', "a": 1' * MB + b"}]", "a.json"),
+    _text("medline", "an abstract of a million lines", lambda: b"PMID- 1\nTI  - a\nAB  - a\n" + b"      a\n" * MB, "a.nbib"),
+    _text("medline", "a title of 20 MB", lambda: b"PMID- 1\nTI  - " + b"a" * (20 * MB) + b"\n", "a.nbib"),
+    _text("ris", "a million titles", lambda: b"TY  - JOUR\n" + b"TI  - a\n" * MB + b"ER  - \n", "a.ris"),
+    _text("ris", "an abstract of 20 MB", lambda: b"TY  - JOUR\nAB  - " + b"a" * (20 * MB) + b"\nER  - \n", "a.ris"),
+)
 _LINES = (
     _text("text", "20 MB", lambda: b"fever " * (20 * MB // 6)),
     _text("text", "7 MB", lambda: b"fever " * (7 * MB // 6)),
@@ -372,4 +382,4 @@ _MARKUP = (
     _xml("a label of 7 MB", lambda: _pubmed(b"a", b'<AbstractText Label="' + b"b" * (7 * MB) + b'"/>'), "pubmed"),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = (*_DOCBINS, *_JSONS, *_MARKUP, *_LINES, *_ARCHIVES)
+CASES: tuple[Case, ...] = (*_DOCBINS, *_JSONS, *_MARKUP, *_LINES, *_READ_AS_TABLES, *_ARCHIVES)

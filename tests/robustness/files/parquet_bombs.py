@@ -52,24 +52,24 @@ def _elements(schema: pa.Schema = SCHEMA) -> tuple[list[bytes], list[Leaf]]:
     return raw.elements(schema)
 
 
-def _make_file(pages: dict[str, Callable[[Leaf], Column]], rows: int, groups: int = 1) -> bytes:
+def make_file(pages: dict[str, Callable[[Leaf], Column]], rows: int, groups: int = 1, *, schema: pa.Schema = SCHEMA) -> bytes:
     """Return a file with the given columns; all others are null."""
-    schema, leaves = _elements()
+    elements, leaves = _elements(schema)
     columns = [
         pages[".".join(leaf.path)](leaf) if ".".join(leaf.path) in pages else Column(leaf, [Page(leaf.nulls(rows), rows)], rows)
         for leaf in leaves
     ]
-    return raw.write_file(schema, columns, rows, groups)
+    return raw.write_file(elements, columns, rows, groups)
 
 
-def _page_bomb(codec: str, size: int) -> bytes:
+def page_bomb(codec: str, size: int, schema: pa.Schema = SCHEMA) -> bytes:
     """Return a text column with one page, which decompresses to one text of `size` bytes."""
 
     def column(leaf: Leaf) -> Column:
         text = b"a" * (size - 100)
         return Column(leaf, [Page(raw.present(leaf, 1) + struct.pack("<I", len(text)) + text, 1)], 1, codec)
 
-    return _make_file({"text": column}, 1)
+    return make_file({"text": column}, 1, schema=schema)
 
 
 def _lying_page(size: int) -> bytes:
@@ -78,7 +78,7 @@ def _lying_page(size: int) -> bytes:
     def column(leaf: Leaf) -> Column:
         return Column(leaf, [Page(raw.present(leaf, 1) + b"\x01\0\0\0a", 1, size=size)], 1, "zstd")
 
-    return _make_file({"text": column}, 1)
+    return make_file({"text": column}, 1)
 
 
 def _dictionary(values: int, size: int, rows: int) -> bytes:
@@ -89,7 +89,7 @@ def _dictionary(values: int, size: int, rows: int) -> bytes:
         indices = Page(raw.present(leaf, rows) + b"\x01" + raw.runs(rows, 0), rows, raw.RLE_DICTIONARY)
         return Column(leaf, [words, indices], rows, "zstd")
 
-    return _make_file({"text": column}, rows)
+    return make_file({"text": column}, rows)
 
 
 def _members(column: str, count: int) -> bytes:
@@ -99,14 +99,14 @@ def _members(column: str, count: int) -> bytes:
     def empty(leaf: Leaf) -> Column:
         return Column(leaf, [Page(leaf.nulls(count, records=1), count)], count)
 
-    return _make_file(dict.fromkeys(wanted, empty), 1)
+    return make_file(dict.fromkeys(wanted, empty), 1)
 
 
 def _many_pages(count: int) -> bytes:
     def column(leaf: Leaf) -> Column:
         return Column(leaf, [Page(leaf.nulls(1), 1)] * count, count)
 
-    return _make_file({"text": column}, count)
+    return make_file({"text": column}, count)
 
 
 def _footer(schema: Iterable[bytes], groups: Iterable[bytes] = (), pairs: Iterable[bytes] = ()) -> bytes:
@@ -152,23 +152,23 @@ CASES = (
     *(_case(f"ten texts of 20 MB, {codec}", partial(_long, _LONG, 10, codec)) for codec in ("gzip", "brotli", "snappy")),
     _case("40 texts of 7 MB", partial(_long, _FITS, 40, "zstd")),
     _case("256 texts of 1 MB that repeat the one before", partial(_prefix_texts, MB, 256)),
-    *(_case(f"a page of 200 MB, {codec}", partial(_page_bomb, codec, 200 * MB)) for codec in ("zstd", "gzip", "brotli")),
-    _case("a page of 60 MB", partial(_page_bomb, "zstd", 60 * MB)),
+    *(_case(f"a page of 200 MB, {codec}", partial(page_bomb, codec, 200 * MB)) for codec in ("zstd", "gzip", "brotli")),
+    _case("a page of 60 MB", partial(page_bomb, "zstd", 60 * MB)),
     _case("a page that says 2 GB", partial(_lying_page, 2**31 - 1), code="limit-record"),
     _case("a page that says less than nothing", partial(_lying_page, -5), code="parquet-malformed"),
     _case("a dictionary of 2 million empty texts", partial(_dictionary, 2 * MB, 0, 40_000)),
     _case("a dictionary of 20 million empty texts", partial(_dictionary, 20 * MB, 0, 1000)),
     _case("a dictionary of 8 texts of 7 MB", partial(_dictionary, 8, _FITS, 1000)),
-    _case("two thousand million empty rows", partial(_make_file, {}, 2**31 - 1), code="limit-record"),
-    _case("a million empty rows", partial(_make_file, {}, MB), code="limit-record"),
+    _case("two thousand million empty rows", partial(make_file, {}, 2**31 - 1), code="limit-record"),
+    _case("a million empty rows", partial(make_file, {}, MB), code="limit-record"),
     _case("10 million notes in a row", partial(_members, "notes", 10 * MB)),
     _case("2 million notes in a row", partial(_members, "notes", 2 * MB)),
     _case("10 million mentions in a row", partial(_members, "mentions", 10 * MB), code="limit-record"),
     _case("1 million mentions in a row", partial(_members, "mentions", MB)),
     _case("100,000 mentions in a row", partial(_members, "mentions", MB // 10), code="limit-ratio"),
     _case("50,000 pages of a row each", partial(_many_pages, 50_000)),
-    _case("100 groups of the same bytes", partial(_make_file, {}, 1000, 100), code="parquet-malformed"),
-    _case("10,000 groups of the same bytes", partial(_make_file, {}, 1000, 10_000), code="limit-record"),
+    _case("100 groups of the same bytes", partial(make_file, {}, 1000, 100), code="parquet-malformed"),
+    _case("10,000 groups of the same bytes", partial(make_file, {}, 1000, 10_000), code="limit-record"),
     _case("a footer of 500,000 columns", partial(_many_columns, 500_000), code="limit-record"),
     _case("a footer of 50,000 columns", partial(_many_columns, 50_000)),
     _case("a footer of 5,000 nested groups", partial(_deep, 5_000), code="parquet-malformed"),
