@@ -26,7 +26,7 @@ from tests.cli.command import run_here
 
 Check = Callable[["Place"], None]
 ROWS: list[Attack] = []
-_SKIPPED = 5  # the exit status of a command that skipped items, and says so
+_LISTED = (0, 4, 5)  # exit statuses of commands that say in their own words what they skipped, or found damaged
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Outcome:
 
     @property
     def is_told(self) -> bool:
-        """True if the command succeeded, skipped items, or failed with a code other than internal-error."""
-        is_coded = self.status in (0, _SKIPPED) or (self.status > 0 and "[" in self.stderr)
+        """True if the command succeeded, listed what it skipped or found damaged, or failed with a code but internal-error."""
+        is_coded = self.status in _LISTED or (self.status > 0 and "[" in self.stderr)
         return is_coded and "internal-error" not in self.stderr and "Traceback" not in self.stderr
 
     def require_told(self) -> Outcome:
