@@ -19,7 +19,7 @@ from onym.detect.base import Detected
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
-from onym.text.analysis import analysis_of
+from onym.text.analysis import analyse, analysis_of
 from onym.text.normal import normal_name
 from onym.types import Candidate, Document, Link, Mention, Problem
 
@@ -111,7 +111,7 @@ class Corrections:
 
     def correct_mentions(self, detected: Detected, *, is_detected: bool) -> CorrectedMentions:
         """Return the mentions with their rules. If they were detected, mentions are removed and added as the rules say."""
-        document = detected.document
+        document = analyse(detected.document)  # once for all rules about abbreviations
         scores: Sequence[float | None] = detected.scores or (None,) * len(document.mentions)
         kept = [
             (mention, score, self.find(document, mention)) for mention, score in zip(document.mentions, scores, strict=True)
@@ -163,12 +163,12 @@ class Corrections:
     ) -> list[tuple[Mention, float | None, Rule | None]]:
         """Add the mentions of rules that say so. A longer mention replaces those inside it; other overlaps are left."""
         added: list[tuple[Mention, float | None, Rule | None]] = []
+        free = _FreePlaces(len(document.text), [mention for mention, *_ in kept])
         for mention, rule in sorted(self._find_missed(document), key=lambda each: each[0].start - each[0].end):
-            overlapping = [each for each in (*kept, *added) if each[0].start < mention.end and mention.start < each[0].end]
-            if all(_is_inside(each[0], mention) for each in overlapping) and not any(each in added for each in overlapping):
-                kept = [each for each in kept if each not in overlapping]
+            if free.take(mention):
                 added.append((mention, None, rule))
-        return sorted([*kept, *added], key=lambda each: (each[0].start, each[0].end)) if added else kept
+        left = [each for each in kept if not free.is_taken(each[0])]
+        return sorted([*left, *added], key=lambda each: (each[0].start, each[0].end)) if added else kept
 
     def _find_missed(self, document: Document) -> Iterator[tuple[Mention, Rule]]:
         """Yield the mentions that rules may add, with the rule that holds for each."""
@@ -180,6 +180,32 @@ class Corrections:
                 rule = self.find(document, mention)
                 if rule is not None and rule.add:
                     yield mention, rule
+
+
+class _FreePlaces:
+    """The places of a text where a mention can be added: it may replace shorter mentions inside it, but cross none.
+
+    Marks characters, so that each mention is looked at once, however many there are.
+    """
+
+    def __init__(self, length: int, mentions: Iterable[Mention]) -> None:
+        self._taken, self._inside = bytearray(length), bytearray(length + 1)  # by added mentions; offsets inside a mention
+        self._spans = set()
+        for mention in mentions:
+            self._spans.add((mention.start, mention.end))
+            self._inside[mention.start + 1 : mention.end] = b"\1" * (mention.end - mention.start - 1)
+
+    def take(self, mention: Mention) -> bool:
+        """Add a mention if its place is free, and return whether it was."""
+        start, end = mention.start, mention.end
+        if self._inside[start] or self._inside[end] or (start, end) in self._spans or self._taken.find(1, start, end) >= 0:
+            return False
+        self._taken[start:end] = b"\1" * (end - start)
+        return True
+
+    def is_taken(self, mention: Mention) -> bool:
+        """Return whether an added mention replaces a mention."""
+        return bool(self._taken[mention.start])
 
 
 class _AddedPhrases:
@@ -210,10 +236,6 @@ _SAID = [each.name for each in fields(Rule) if each.name not in ("author", "comm
 def _digest_of(text: str) -> str:
     """Return the start of the SHA-256 of a text, to which a rule can be bound."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-
-
-def _is_inside(inner: Mention, outer: Mention) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end and inner.end - inner.start < outer.end - outer.start
 
 
 def _resolve(rules: Iterable[Rule], kb: KnowledgeBase, where: str) -> tuple[Rule, ...]:

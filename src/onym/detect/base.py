@@ -6,9 +6,10 @@ module name.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Annotated, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import SerializeAsAny
@@ -195,15 +196,14 @@ def _rank(span: Span) -> tuple[float, int, int, str]:
 
 
 def _disjoint(ranked: Iterable[Span]) -> list[Span]:
-    """Keep each span that overlaps no better span. Only the last kept span that starts before `span.end` can overlap `span`."""
-    kept: list[Span] = []
-    starts: list[int] = []
-    for span in ranked:
-        row = bisect_left(starts, span.end)
-        if not row or kept[row - 1].end <= span.start:
-            kept.insert(row, span)
-            starts.insert(row, span.start)
-    return kept
+    """Keep each span that overlaps no better span, by marking the characters of those that are kept."""
+    spans, kept = list(ranked), []
+    taken = bytearray(max((span.end for span in spans), default=0))
+    for span in spans:
+        if taken.find(1, span.start, span.end) < 0:
+            taken[span.start : span.end] = b"\1" * span.length
+            kept.append(span)
+    return sorted(kept, key=_start)
 
 
 def _resolve_nested(ranked: Iterable[Span]) -> list[Span]:
@@ -217,6 +217,23 @@ def _resolve_nested(ranked: Iterable[Span]) -> list[Span]:
             insort(kept, span, key=_offsets)
             max_length = max(max_length, span.length)
     return kept
+
+
+class SortedSpans:
+    """Spans sorted by offset, in which the first that overlaps another span is found by bisection.
+
+    >>> spans = SortedSpans([Span(0, 17), Span(0, 20), Span(30, 35)])
+    >>> spans.first_overlap(Span(18, 40)), spans.first_overlap(Span(20, 30))
+    (Span(start=0, end=20, score=1.0, type=''), None)
+    """
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans, self._furthest = spans, list(accumulate((span.end for span in spans), max))
+
+    def first_overlap(self, span: Span) -> Span | None:
+        """Return the first span that overlaps `span`, or None."""
+        row = bisect_right(self._furthest, span.start)
+        return self._spans[row] if row < len(self._spans) and self._spans[row].start < span.end else None
 
 
 def _start(span: Span) -> int:

@@ -26,6 +26,7 @@ from onym.detect.base import (
     DetectorConfig,
     Rejection,
     RejectionReason,
+    SortedSpans,
     Span,
     detect_batches,
     resolve_overlaps,
@@ -39,7 +40,7 @@ from onym.kb import KnowledgeBase
 from onym.kb.name_table import NameTable, open_name_table
 from onym.kb.ranking import ConceptMask, concepts_of_types, describe_mask, names_of, own_names_of
 from onym.parts import ModelReference, OpenContext
-from onym.text.abbreviations import Abbreviations
+from onym.text.abbreviations import Abbreviations, find_forms
 from onym.text.analysis import TextAnalysis, analyse, analysis_of
 from onym.text.boundaries import close_brackets, may_cross_sentences, words
 from onym.text.fingerprints import NormalTexts
@@ -199,8 +200,10 @@ class DictionaryDetector:
         analysis = analysis_of(doc)
         for span in scored:
             yield span.start, span.end, "below-threshold", self._describe_score(span.score)
+        longer = SortedSpans(scored)
         for span in spans:
-            yield span.start, span.end, "overlapped", _describe_overlap(doc.text, span, scored)
+            if (other := longer.first_overlap(span)) is not None:
+                yield span.start, span.end, "overlapped", f"overlapped by the name {doc.text[other.start : other.end]!r}"
         for start, end, name, reason in judged:
             if reason is not None:
                 yield start, end, reason, self._describe(analysis, doc.text[start:end], name, reason)
@@ -424,13 +427,15 @@ class DictionaryDetector:
     def _find_short_forms(self, analysis: TextAnalysis) -> Iterator[tuple[tuple[int, int], int]]:
         """Yield the spans and long forms of abbreviations whose long form is a KB name, also with a plural `s`."""
         known = self._abbreviations(analysis)
-        named = {each.short: self._find_long_form(known.expand(each.short) or "") for each in known.definitions}
-        for short, name in named.items():
-            forms = dict.fromkeys((short, f"{short}s", short.removesuffix("s"))) if name >= 0 else ()
-            for form in forms:
-                if len(form) > 1 or form == short:
-                    for span in _spans(analysis, form):
-                        yield span, name
+        names: dict[str, int] = {}
+        for short in dict.fromkeys(each.short for each in known.definitions):
+            if (name := self._find_long_form(known.expand(short) or "")) >= 0:
+                forms = (short, f"{short}s", short.removesuffix("s"))
+                names |= {form: name for form in forms if len(form) > 1 or form == short}
+        for start, form in find_forms(analysis.text, names):
+            end = start + len(form)
+            if not (_is_in_word(analysis, start) or _is_in_word(analysis, end)):
+                yield (start, end), names[form]
 
     def _type_of(self, name: int) -> str:
         """Return the semantic group of the first allowed concept with a group; without groups, the first semantic type."""
@@ -485,11 +490,6 @@ def _select_names(
     return own_names_of(kb, np.ones(len(kb), dtype=bool) if only is None else only)
 
 
-def _describe_overlap(text: str, span: Span, others: Iterable[Span]) -> str:
-    other = next(each for each in others if each.start < span.end and span.start < each.end)
-    return f"overlapped by the name {text[other.start : other.end]!r}"
-
-
 def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:
     """Return whether one of the sorted offsets lies strictly inside a span."""
     return bisect_right(offsets, start) < bisect_left(offsets, end)
@@ -498,17 +498,6 @@ def _has_between(offsets: Sequence[int], start: int, end: int) -> bool:
 def _is_in_two_sentences(analysis: TextAnalysis, start: int, end: int) -> bool:
     """Return whether a sentence begins inside a span; a quick check first excludes most spans, for speed."""
     return may_cross_sentences(analysis.text[start:end]) and _has_between(analysis.sentence_starts, start, end)
-
-
-def _spans(analysis: TextAnalysis, form: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans where `form` occurs in a text between word boundaries."""
-    text = analysis.text
-    start = text.find(form)
-    while start >= 0:
-        end = start + len(form)
-        if not (_is_in_word(analysis, start) or _is_in_word(analysis, end)):
-            yield start, end
-        start = text.find(form, start + 1)
 
 
 def _is_in_word(analysis: TextAnalysis, offset: int) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
 from onym.kb.name_table import open_name_table
-from onym.text.abbreviations import Abbreviations
+from onym.text.abbreviations import Abbreviations, find_forms
 from onym.text.fingerprints import Ints, NormalTexts
 from onym.text.tokens import WordTokens
 
@@ -125,21 +125,14 @@ def _short_forms(
     for row, (text, known) in enumerate(zip(texts, abbreviations, strict=True)):
         low, high = int(tokens.bounds[row]), int(tokens.bounds[row + 1])
         starts, stops = tokens.starts[low:high], tokens.ends[low:high]
+        masks: dict[str, np.uint64] = {}  # of short forms, and of their plurals with `s`
         for each in known.definitions:
             last = int(np.searchsorted(stops, each.long_end))
-            mask = ends[low + last] if last < high - low and stops[last] == each.long_end else np.uint64(0)
-            for start, end in _occurrences(text, each.short) if mask else ():
-                first, after = np.searchsorted(starts, start), np.searchsorted(stops, end)
-                if first < after + 1 <= high - low and starts[first] == start and stops[after] == end:
-                    yield low + int(first), low + int(after) + 1, mask
-
-
-def _occurrences(text: str, short: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of an abbreviation and of its plural with `s`; callers drop those inside a word."""
-    start = text.find(short)
-    while start >= 0:
-        end = start + len(short)
-        yield start, end
-        if text[end : end + 1] == "s":
-            yield start, end + 1
-        start = text.find(short, start + 1)
+            if last < high - low and stops[last] == each.long_end and (mask := ends[low + last]):
+                for form in (each.short, f"{each.short}s"):
+                    masks[form] = masks.get(form, np.uint64(0)) | mask
+        for start, form in find_forms(text, masks):
+            end = start + len(form)
+            first, after = np.searchsorted(starts, start), np.searchsorted(stops, end)
+            if first < after + 1 <= high - low and starts[first] == start and stops[after] == end:  # not inside a word
+                yield low + int(first), low + int(after) + 1, masks[form]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from unicodedata import east_asian_width
 
 from onym.detect.base import RejectionReason
@@ -41,7 +42,7 @@ class ReorderedNames:
             if word in SMALL_WORDS:
                 continue
             phrase = [word]
-            for (_, before, _), (after, end, more) in zip(found[first:], found[first + 1 : first + _MAX_WORDS], strict=False):
+            for (_, before, _), (after, end, more) in pairwise(found[first : first + _MAX_WORDS]):
                 if text[before:after] not in _JOINS:
                     break
                 phrase.append(more)

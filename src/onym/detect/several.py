@@ -21,6 +21,7 @@ from onym.detect.base import (
     DetectorConfig,
     FindsRejections,
     Rejection,
+    SortedSpans,
     Span,
     keep_first,
     spans_of,
@@ -136,8 +137,9 @@ class SeveralDetector:
             return []
         kept = spans_of(merged)
         rejected: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in kept}
+        others = SortedSpans(kept)
         for span in (span for each in found for span in spans_of(each)):
-            rejected.setdefault((span.start, span.end), _reject(doc.text, span, kept))
+            rejected.setdefault((span.start, span.end), _reject(doc.text, span, others.first_overlap(span)))
         for part in self._parts:
             for each in part.find_rejections(doc) if isinstance(part, FindsRejections) else ():
                 rejected.setdefault((each.start, each.end), each)
@@ -159,7 +161,8 @@ class SeveralDetector:
                 yield (*first, span.start, span.type), span
 
 
-def _reject(text: str, span: Span, kept: Sequence[Span]) -> Rejection:
-    other = next(each for each in kept if each.start < span.end and span.start < each.end)
+def _reject(text: str, span: Span, other: Span | None) -> Rejection | None:
+    if other is None:
+        return None
     detail = f"overlapped by the mention {text[other.start : other.end]!r}"
     return Rejection(span.start, span.end, text[span.start : span.end], "overlapped", detail)

@@ -220,8 +220,8 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
 
     def _effects(self, matrix: Floats, answer: int, runner_up: int) -> tuple[FeatureEffect, ...]:
         names = self.reranker.origin.features
-        used = matrix[:, [NAMES.index(name) for name in names]]
-        return effects_of(self.reranker.trees.probabilities, names, used[answer], used[runner_up])
+        columns = [NAMES.index(name) for name in names]
+        return effects_of(self.reranker.trees.probabilities, names, matrix[answer, columns], matrix[runner_up, columns])
 
     def rank_each(self, docs: Sequence[Document], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
         """Return the candidates of each mention as `link` does, but compute all features for each of them, and keep nothing."""

@@ -27,7 +27,7 @@ from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
 from onym.rerank.evidence import Evidence, evidence_of
-from onym.text.analysis import analysis_of
+from onym.text.analysis import analyse, analysis_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, select_relatives, style_id
 
 _EFFECTS = 5  # maximum number of feature effects in the lines for readers
@@ -225,7 +225,7 @@ def explain_linked(
     corrections: Corrections | None = None,
 ) -> Explanations:
     """Explain the links of a document, and the names in it that the detector did not take as mentions."""
-    doc = replace(linked.document, mentions=tuple(link.mention for link in linked.links))
+    doc = analyse(replace(linked.document, mentions=tuple(link.mention for link in linked.links)))
     known = analysis_of(doc).abbreviations
     explained = (
         Explanation(

@@ -333,7 +333,9 @@ def find_support(
 
 def _support(query: str, row_of: Mapping[int, int], named: Mapping[int, set[str]], recalled: Mapping[int, set[str]]) -> Support:
     found = []
-    for concept in row_of.keys() & (named.keys() | recalled.keys()):
+    for concept in row_of:  # few; the document may name many
+        if concept not in named and concept not in recalled:
+            continue
         one, other = (queries.get(concept, set()) - {query} for queries in (named, recalled))
         if one or other:
             longer = any(is_longer(each, query) for each in one | other)

@@ -463,6 +463,27 @@ class Abbreviations:
         return None
 
 
+def find_forms(text: str, forms: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield the start of each form in a text, wherever it occurs, also inside words; overlapping forms too.
+
+    Each position is looked at once, not once per form: a text may define thousands of short forms.
+
+    >>> sorted(find_forms("HA, HAs: no", ["HA", "HAs", "no"]))
+    [(0, 'HA'), (4, 'HA'), (4, 'HAs'), (9, 'no')]
+    """
+    by_first: dict[str, set[str]] = {}
+    for form in forms:
+        by_first.setdefault(form[:1], set()).add(form)
+    for first, wanted in by_first.items():
+        lengths = sorted(set(map(len, wanted)))  # few: a short form has at most `_MAX_SHORT` characters
+        start = text.find(first)
+        while start >= 0:
+            for length in lengths:
+                if (form := text[start : start + length]) in wanted:
+                    yield start, form
+            start = text.find(first, start + 1)
+
+
 def _looks_short(surface: str) -> bool:
     return any(map(str.isdigit, surface)) or any(map(str.isupper, surface[1:]))
 
@@ -547,7 +568,7 @@ def _strip_span(text: str, start: int, end: int) -> Offsets:
     return start, end
 
 
-__all__ = ["FUNCTION_WORDS", "Abbreviation", "Abbreviations", "find_abbreviations", "plain_schwartz_hearst"]
+__all__ = ["FUNCTION_WORDS", "Abbreviation", "Abbreviations", "find_abbreviations", "find_forms", "plain_schwartz_hearst"]
 
 FUNCTION_WORDS = STOP_WORDS | CLAUSE_WORDS
 """English function words, in lower case; they name no concept."""
