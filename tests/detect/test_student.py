@@ -123,6 +123,21 @@ def test_spans_do_not_overlap(tiny_kb: Path) -> None:
         assert len(resolve_overlaps(spans)) == len(spans)
 
 
+def test_a_long_text_is_tagged_in_windows(tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tagger = Tagger(name_student(), KnowledgeBase.open(tiny_kb))
+    docs = [analyse(Document("1", "A heart attack (HA), then a fever. " * 100)), *map(analyse, DOCUMENTS)]
+    whole = tagger.tag(docs)
+    sizes: list[int] = []
+    monkeypatch.setattr("onym.detect.student._WINDOW", 200)
+    network, logits = tagger._network, tagger._network.logits
+    monkeypatch.setattr(network, "logits", lambda words, bits, same: (sizes.append(len(words)), logits(words, bits, same))[1])
+    windowed = tagger.tag(docs)
+    assert max(sizes) <= 200
+    assert len(sizes) > len(docs) + 5
+    assert windowed.spans() == whole.spans()
+    assert np.array_equal(windowed.log_chances, whole.log_chances)
+
+
 def test_conventions_and_types(tiny_kb: Path) -> None:
     student, kb = random_student(), KnowledgeBase.open(tiny_kb)
 

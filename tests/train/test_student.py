@@ -137,7 +137,7 @@ def test_numpy_computes_what_torch_trains(kb_folder: Path) -> None:
     exact.weights["tags"] += module.shared.detach().numpy()[:, module.shared_columns.numpy()]
     network: Network = NumpyNetwork(exact, (exact.weights["tags"], exact.weights["tags-bias"]))
     tokens = WordTokens(texts)
-    vectors = WordVectors(exact).of(tokens)
+    vectors = WordVectors(exact).of(tokens, np.arange(len(tokens.fingerprints)))
     found: list[Floats] = []
     for start, end in zip(tokens.bounds[:-1], tokens.bounds[1:], strict=True):
         words = tokens.words[start:end]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import exp, log
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +24,7 @@ from onym.detect.base import (
     DetectorConfig,
     Rejection,
     RejectionReason,
+    SortedSpans,
     Span,
     detect_batches,
     split_types,
@@ -165,7 +167,8 @@ class StudentDetector:
         tagging = self._tagger.tag([doc])
         [(spans, names)] = self._judge([doc], tagging)
         mentions = self._choose(spans, names)
-        others = [*mentions, *(span for span in spans if span.score >= self._threshold)]  # a name may have replaced the span
+        likely = [span for span in spans if span.score >= self._threshold]
+        others = (SortedSpans(mentions), SortedSpans(likely))  # a name may have replaced the span
         found: dict[tuple[int, int], Rejection | None] = {(span.start, span.end): None for span in mentions}
         for span, least in (*((span, self._threshold) for span in spans), *((name, _LEAST_NAME) for name in names)):
             reason, detail = _reason(doc.text, span, least, others)
@@ -233,18 +236,59 @@ class Tagger:
         if not len(tokens):
             return Tagging(tokens, np.empty((0, 1), dtype=np.float32), self._types, self.wanted)
         marks = self._marks.mark(tokens, texts, [doc.analysis.abbreviations for doc in docs])
-        return Tagging(tokens, log_softmax(self._logits(tokens, marks)), self._types, self.wanted)
+        found = [self._chances(tokens, marks, group) for group in _group(_windows(tokens.bounds.tolist()))]
+        return Tagging(tokens, np.concatenate(found), self._types, self.wanted)
 
-    def _logits(self, tokens: WordTokens, marks: Bits) -> Floats:
-        """Return the logits of all tokens, document by document."""
-        bits = np.concatenate([marks, tokens.is_glued[:, None].view(np.uint8)], axis=1)
-        vectors, found = self._vectors.of(tokens), []
-        same = np.unique(tokens.owners * len(vectors) + tokens.words, return_inverse=True)[1]  # document by document
-        for start, end in zip(tokens.bounds[:-1].tolist(), tokens.bounds[1:].tolist(), strict=True):
-            if end > start:
-                own = same[start:end]
-                found.append(self._network.logits(vectors[tokens.words[start:end]], bits[start:end], own - own.min()))
-        return np.concatenate(found)
+    def _chances(self, tokens: WordTokens, marks: Bits, windows: Sequence[_Window]) -> Floats:
+        """Return the log probabilities of the tags of windows that follow each other; a window is read by itself."""
+        first, after = windows[0].start, windows[-1].end
+        words, rows = np.unique(tokens.words[first:after], return_inverse=True)
+        bits = np.concatenate([marks[first:after], tokens.is_glued[first:after, None].view(np.uint8)], axis=1)
+        vectors, found = self._vectors.of(tokens, words), []
+        for window in windows:
+            inside = slice(window.start - first, window.end - first)
+            same = np.unique(rows[inside], return_inverse=True)[1]
+            logits = self._network.logits(vectors[rows[inside]], bits[inside], same)
+            found.append(logits[window.kept_start - window.start : window.kept_end - window.start])
+        return log_softmax(np.concatenate(found))
+
+
+_WINDOW, _OVERLAP = 32_768, 64  # tokens; the overlap is wider than the convolutions of the network and any mention
+
+
+class _Window(NamedTuple):
+    """Tokens that the network reads at a time, and those of them whose tags are kept: a window overlaps the next one."""
+
+    start: int
+    end: int
+    kept_start: int
+    kept_end: int
+
+
+def _windows(bounds: Sequence[int]) -> Iterator[_Window]:
+    """Yield the windows of documents, in order: one per document, except for a document with more than `_WINDOW` tokens.
+
+    They bound the memory of a long text. The means over the words of a document are then means over a window.
+    """
+    step = _WINDOW - 2 * _OVERLAP
+    for first, after in pairwise(bounds):
+        if first < after <= first + _WINDOW:
+            yield _Window(first, after, first, after)
+            continue
+        for start in range(first, after, step):
+            end = min(start + step, after)
+            yield _Window(max(start - _OVERLAP, first), min(end + _OVERLAP, after), start, end)
+
+
+def _group(windows: Iterable[_Window]) -> Iterator[list[_Window]]:
+    """Yield windows in groups of about `_WINDOW` tokens, whose words are looked up together."""
+    group: list[_Window] = []
+    for window in windows:
+        if group and window.end - group[0].start > _WINDOW:
+            yield group
+            group = []
+        group.append(window)
+    yield group
 
 
 @dataclass(frozen=True)
@@ -328,10 +372,10 @@ def _log_odds(chance: float) -> float:
     return log(clipped / (1 - clipped))
 
 
-def _reason(text: str, span: Span, least: float, others: Sequence[Span]) -> tuple[RejectionReason, str]:
+def _reason(text: str, span: Span, least: float, others: Sequence[SortedSpans]) -> tuple[RejectionReason, str]:
     if span.score < least:
         return "below-threshold", f"the detector's probability is {span.score:.2f}, below {least:.2f}"
-    other = next(each for each in others if _overlap(each, span))
+    other = next(filter(None, (each.first_overlap(span) for each in others)))
     return "overlapped", f"overlapped by {text[other.start : other.end]!r}"
 
 
@@ -363,10 +407,6 @@ def _is_better(name: Span, span: Span) -> bool:
     if name.length > span.length:
         return name.start <= span.start and span.end <= name.end
     return name.length < span.length and span.score < CONFIDENT and span.start <= name.start and name.end <= span.end
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _with_letters(docs: Sequence[Document], found: Sequence[Sequence[Span]]) -> list[list[Span]]:

@@ -15,6 +15,7 @@ from onym.models.student import TAGS, Floats
 from onym.text.fingerprints import Ints
 
 _CLEARLY_OUTSIDE = 0.995  # a token with this probability of tag 0 is in no mention
+_AT_ONCE = 16_384  # tokens of stretches that are searched together
 _BEGIN, _INSIDE, _END, _SINGLE = range(TAGS)
 _NEVER = np.float32(-np.inf)
 
@@ -36,7 +37,11 @@ def decode_tags(log_chances: Floats, bounds: Ints) -> TaggedSpans:
     >>> found.first.tolist(), found.last.tolist(), found.type.tolist()
     ([0], [1], [0])
     """
-    parts = [_decode_stretches(log_chances, firsts, length) for firsts, length in _stretches(log_chances, bounds)]
+    parts = [
+        _decode_stretches(log_chances, firsts[row : row + max(1, _AT_ONCE // length)], length)
+        for firsts, length in _stretches(log_chances, bounds)
+        for row in range(0, len(firsts), max(1, _AT_ONCE // length))
+    ]
     first, last, kind = (np.concatenate([each[column] for each in parts] or [np.empty(0, np.int64)]) for column in range(3))
     order = np.argsort(first, kind="stable")
     first, last, kind = first[order], last[order], kind[order]

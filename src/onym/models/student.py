@@ -12,7 +12,7 @@ A document is computed by itself, so its tags do not depend on the other documen
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -39,6 +39,7 @@ TABLE, SCALES = "table", "table-scales"
 EPSILON = 1e-6
 _CACHE_SIZE = 20_000  # words whose vectors are kept
 _BLOCK = 64  # words per matrix product: a fixed number, so that a vector does not depend on the other words
+_WORDS_AT_ONCE = 4_096  # words whose features are in memory at a time
 _GRAMS_AT_ONCE = 50_000  # n-grams whose embeddings are summed at a time
 _ROWS_AT_ONCE = 1_024  # tokens per convolution, so that its input stays in the processor's cache
 Floats = npt.NDArray[np.float32]
@@ -163,22 +164,26 @@ class WordVectors:
         self._row_of: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    def of(self, tokens: WordTokens) -> Floats:
-        """Return a vector for each distinct word of the tokens."""
+    def of(self, tokens: WordTokens, numbers: Ints) -> Floats:
+        """Return a vector for each of some distinct words of the tokens, given by number."""
         with self._lock:
-            return self._of(tokens)
+            return self._of(tokens, numbers)
 
-    def _of(self, tokens: WordTokens) -> Floats:
-        known, words = self._row_of, tokens.fingerprints.tolist()
-        if missing := [number for number, word in enumerate(words) if word not in known]:
+    def _of(self, tokens: WordTokens, numbers: Ints) -> Floats:
+        known, words = self._row_of, tokens.fingerprints[numbers].tolist()
+        if missing := [row for row, word in enumerate(words) if word not in known]:
             if len(known) + len(missing) > _CACHE_SIZE:
                 known.clear()
                 self._vectors, missing = self._vectors[:0], list(range(len(words)))
-            known.update({words[number]: row for row, number in enumerate(missing, len(known))})
-            self._vectors = np.concatenate([self._vectors, self._compute(tokens.features(np.array(missing)))])
+            known.update({words[row]: at for at, row in enumerate(missing, len(known))})
+            self._vectors = np.concatenate([self._vectors, *self._compute(tokens, numbers[missing])])
         return self._vectors[[known[word] for word in words]]
 
-    def _compute(self, features: WordFeatures) -> Floats:
+    def _compute(self, tokens: WordTokens, numbers: Ints) -> Iterator[Floats]:
+        for start in range(0, len(numbers), _WORDS_AT_ONCE):
+            yield self._vectors_of(tokens.features(numbers[start : start + _WORDS_AT_ONCE]))
+
+    def _vectors_of(self, features: WordFeatures) -> Floats:
         weights, inputs = self._student.weights, self._student.embed(features)
         count = len(inputs)
         inputs = np.concatenate([inputs, np.zeros((-count % _BLOCK, inputs.shape[1]), dtype=np.float32)])
