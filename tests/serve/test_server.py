@@ -289,6 +289,22 @@ def test_closes_connections_with_incomplete_headers(data: bytes) -> None:
     asyncio.run(act())
 
 
+def test_rejects_large_headers_while_they_arrive() -> None:
+    async def act() -> None:
+        async with serving(app, 60, 100, 60) as port:
+            for head in (b"GET / HTTP/1.1\r\nHost: a\r\nX: ", b"GET /", b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 9_000):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(head + b"a" * 400_000)
+                assert (await reader.readline()).split()[1] in (b"431", b"400")
+                writer.transport.abort()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(REQUEST)
+            assert b"200 OK" in await reader.readuntil(b"ok")
+            writer.transport.abort()
+
+    asyncio.run(act())
+
+
 def test_closes_longest_idle_connection_at_limit() -> None:
     async def act() -> None:
         async with serving(app, 60, 3, 60) as port:

@@ -1,8 +1,8 @@
 """Runs a service: opens pipelines, listens, handles signals, limits connections and shuts down.
 
 On shutdown, /ready returns 503 first, so that load balancers stop sending requests; then the service stops listening and
-finishes the requests in flight. This module also limits the number of connections and the time for request headers,
-because uvicorn has neither limit.
+finishes the requests in flight. This module also limits the number of connections, and the time and size of request
+headers, because uvicorn has none of these limits.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ from onym.serve.settings import ServeSettings
 
 _log = logging.getLogger("onym.serve")
 _BACKLOG = 2_048
+_MAX_HEAD = 65_536  # bytes of request line and headers, which arrive before the token can be checked
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 MakeLinkers = Callable[[Path], Linkers]
 """Creates the linkers for a release of the pipeline in a folder."""
 
@@ -276,7 +278,7 @@ class Connections:
 
 
 def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol with a connection limit, and a timeout for request headers.
+    """Return uvicorn's protocol with a connection limit, and a timeout and a size limit for request headers.
 
     The headers of the first request must arrive within `head_timeout` seconds, those of later requests within the keep-alive
     time, because after a rejected request, the unread rest of its body looks like the start of new headers.
@@ -284,13 +286,29 @@ def protocol_with(head_timeout: float, max_connections: int) -> type[asyncio.Pro
     connections = Connections(max_connections)
 
     class Guarded(AutoHTTPProtocol):  # type: ignore[valid-type,misc]
+        _head = -1  # bytes of the headers that are arriving, or -1; h11 has its own limit and does not call the hooks
+
         def connection_made(self, transport: asyncio.Transport) -> None:
             super().connection_made(transport)
             connections.enter(self)
             connections.wait(self, head_timeout)
 
+        def on_message_begin(self) -> None:
+            super().on_message_begin()
+            self._head = 0
+
+        def on_headers_complete(self) -> None:
+            self._head = -1
+            super().on_headers_complete()
+
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
+            if self._head >= 0 and not self.transport.is_closing():
+                self._head += len(data)
+                if self._head > _MAX_HEAD:
+                    self.transport.write(_HEAD_TOO_LARGE)
+                    self.transport.close()
+                    return
             if self.cycle is not None and not self.cycle.response_complete:
                 connections.wait_no_more(self)
             else:
