@@ -31,6 +31,9 @@ class Script:
     redirect_once: str = ""
     ranges: list[str] = field(default_factory=list)  # Range headers received
     change_after_first: bytes = b""
+    shift: int = 0  # a resumed response starts this many bytes later than requested
+    headers: dict[str, str] = field(default_factory=dict)
+    has_length: bool = True
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -56,10 +59,16 @@ class Handler(BaseHTTPRequestHandler):
         wanted = self.headers.get("Range", "")
         if wanted and self.headers.get("If-Range") == script.etag:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            start += script.shift
         body = script.body[start:]
         self.send_response(206 if start else 200)
         self.send_header("ETag", script.etag)
-        self.send_header("Content-Length", str(len(body)))
+        for name, value in script.headers.items():
+            self.send_header(name, value)
+        if start:
+            self.send_header("Content-Range", f"bytes {start}-{len(script.body) - 1}/{len(script.body)}")
+        if script.has_length:
+            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         cut = script.cuts.pop(0) if script.cuts else len(body)
         self.wfile.write(body[:cut])
@@ -120,6 +129,31 @@ def test_restarts_if_the_file_changed(script_server: tuple[str, Script], tmp_pat
     script.change_after_first = b"another file altogether"
     download(url, tmp_path / "hp.obo", patience=QUICK)
     assert (tmp_path / "hp.obo").read_bytes() == b"another file altogether"
+
+
+def test_a_part_at_another_offset_is_not_appended(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
+    script.cuts, script.shift = [4], 3
+    download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
+    assert len(script.ranges) == 3  # cut, refused, whole
+
+
+def test_a_file_in_another_encoding_is_refused(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
+    script.headers = {"Content-Encoding": "gzip"}
+    with pytest.raises(DownloadError, match="download-refused"):
+        download(url, tmp_path / "hp.obo", patience=QUICK)
+    assert not (tmp_path / "hp.obo").exists()
+
+
+def test_a_file_of_unknown_length_needs_a_digest(script_server: tuple[str, Script], tmp_path: Path) -> None:
+    url, script = script_server
+    script.has_length = False
+    with pytest.raises(DownloadError, match="download-refused"):
+        download(url, tmp_path / "hp.obo", patience=QUICK)
+    download(url, tmp_path / "hp.obo", patience=QUICK, sha256=hashlib.sha256(BODY).hexdigest())
+    assert (tmp_path / "hp.obo").read_bytes() == BODY
 
 
 def test_truncated_file_never_gets_its_final_name(script_server: tuple[str, Script], tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def download(
         for attempt in range(patience.attempts):
             if attempt:
                 time.sleep(patience.pause_s * 2 ** (attempt - 1))
-            trouble = _attempt(_Address(url, mirror), part, patience, advance)
+            trouble = _attempt(_Address(url, mirror), part, patience, advance, is_checked=bool(sha256))
             if not trouble:
                 return part.finish(url, sha256)
     what = f"{trouble} ({patience.attempts} attempts); {part.size:,} bytes are kept"
@@ -192,8 +192,11 @@ class _Address(NamedTuple):
         return f"below {self.mirror}" if self.mirror else f"a URL of {urlsplit(self.url).netloc}"
 
 
-def _attempt(address: _Address, part: _PartialDownload, patience: Patience, advance: Advance) -> str:
-    """Try once to download; return why the file is incomplete, or "" if complete. Raise if a retry would not help."""
+def _attempt(address: _Address, part: _PartialDownload, patience: Patience, advance: Advance, *, is_checked: bool) -> str:
+    """Try once to download; return why the file is incomplete, or "" if complete. Raise if a retry would not help.
+
+    `is_checked` says whether the SHA-256 of the file is known.
+    """
     import httpx
 
     if part.is_whole:
@@ -208,7 +211,7 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
             httpx.Client(timeout=patience.timeout_s, follow_redirects=True, event_hooks=hooks) as client,
             client.stream("GET", address.url, headers=headers) as response,
         ):
-            return _receive(response, part, start, patience, advance)
+            return _receive(response, part, start, patience, advance, is_checked=is_checked)
     except httpx.TooManyRedirects as e:
         fix = "tell the owner of the server, or give another mirror with --mirror"
         raise DownloadError("download-redirect", "too many redirects", where=address.url, fix=fix) from e
@@ -218,7 +221,9 @@ def _attempt(address: _Address, part: _PartialDownload, patience: Patience, adva
         return _BROKEN
 
 
-def _receive(response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance) -> str:
+def _receive(
+    response: httpx.Response, part: _PartialDownload, start: int, patience: Patience, advance: Advance, *, is_checked: bool
+) -> str:
     url, status = str(response.url), response.status_code
     if status == 416:  # the partial file is longer than the file on the server, so the file on the server has changed
         part.discard()
@@ -232,7 +237,11 @@ def _receive(response: httpx.Response, part: _PartialDownload, start: int, patie
     if status == 206 and not resumed:
         part.discard()
         return _CHANGED
+    if resumed and not response.headers.get("content-range", "").startswith(f"bytes {start}-"):
+        part.discard()
+        return "the server sent another part of the file than requested"
     start = start if resumed else 0
+    _require_whole(response, is_checked=is_checked)
     length = response.headers.get("content-length")
     total = start + int(length) if length and length.isdigit() else None
     if not resumed:
@@ -244,6 +253,18 @@ def _receive(response: httpx.Response, part: _PartialDownload, start: int, patie
             raise LimitError("limit-download", f"the file is larger than {patience.max_bytes:,} bytes", where=url)
         advance(part.size, total)
     return "" if total is None or part.size == total else _BROKEN
+
+
+def _require_whole(response: httpx.Response, *, is_checked: bool) -> None:
+    """Raise unless the bytes are those of the file, and their end is known: by length, by chunks or by a digest."""
+    url, encoding = str(response.url), response.headers.get("content-encoding", "identity").lower()
+    fix = "download the file yourself and give its path, or give another mirror with --mirror"
+    if encoding != "identity" and not file_name(url).endswith((".gz", ".tgz")):  # servers declare .gz files as an encoding
+        raise DownloadError("download-refused", "the server sent the file in another encoding", where=url, fix=fix)
+    is_chunked = response.headers.get("transfer-encoding", "").lower() == "chunked"
+    if not (is_checked or is_chunked or response.headers.get("content-length", "").isdigit()):
+        what = "the server does not say how long the file is, and no SHA-256 is known: it may be truncated"
+        raise DownloadError("download-refused", what, where=url, fix=fix)
 
 
 def _if_range(validator: str) -> str:
