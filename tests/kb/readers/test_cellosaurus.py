@@ -74,6 +74,11 @@ def test_an_entry_without_an_accession_is_rejected(accession: bytes) -> None:
     assert (e.value.code, e.value.where) == ("cellosaurus-malformed", "cellosaurus.txt:2")
 
 
+def test_a_file_that_ends_inside_an_entry_is_rejected() -> None:
+    with pytest.raises(InputError, match="truncated"):
+        rows_of({"cellosaurus.txt": b"heading\nID   MadeUp\nAC   CVCL_9002\n"}, "cellosaurus")
+
+
 def test_an_endless_entry_is_rejected() -> None:
     limits = replace(DEFAULT_LIMITS, block_bytes=1000)
     with pytest.raises(LimitError) as e:

@@ -101,7 +101,8 @@ def _entries(file: InputFile) -> Iterator[_Entry]:
         if entry is not None and code in _USED and value:
             entry.take(code, value)
     if entry is not None:
-        yield entry
+        what = "the file ends inside an entry, so it is truncated"
+        raise InputError("cellosaurus-malformed", what, where=file.name, fix="fetch the file again")
 
 
 def _lines(file: InputFile) -> Iterator[tuple[int, str]]:
