@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tests.robustness.text.pathological_text import Shape
 
 MAX_RATIO = 2.4
-_ENOUGH_S = 0.05  # a shorter run cannot be compared
+_ENOUGH_S = 0.1  # a shorter run cannot be compared
 _TRIES, _RUNS = 4, 2
 Step = Callable[[str], object]
 
@@ -21,12 +21,12 @@ def require_linear(step: Step, shape: Shape, length: int, max_length: int = 200_
     """
     while (took := seconds(step, shape(length))) < _ENOUGH_S and length < max_length:
         length *= 2
-    ratio = seconds(step, shape(2 * length)) / took
+    if took < _ENOUGH_S:
+        return  # fast enough not to matter
     for _ in range(_TRIES):
-        if ratio <= MAX_RATIO or took < _ENOUGH_S:
+        ratio = seconds(step, shape(2 * length)) / seconds(step, shape(length))
+        if ratio <= MAX_RATIO:
             return
-        took = seconds(step, shape(length))
-        ratio = min(ratio, seconds(step, shape(2 * length)) / took)
     raise AssertionError(f"a text of {2 * length:,} characters takes {ratio:.1f} times as long as one of {length:,}")
 
 
