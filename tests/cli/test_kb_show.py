@@ -121,6 +121,15 @@ def test_more_paths_than_are_shown(folder: Path) -> None:
     assert (len(values["paths"]), values["more_paths"]) == (12, True)
 
 
+def test_a_long_chain_is_shown_from_its_lowest_levels(folder: Path) -> None:
+    chain = "".join(f"c:{level}\tn\tc:{level - 1}\n" for level in range(1, 2_000))
+    (folder / "c.tsv").write_text("id\tname\tparents\nc:0\tn\t\n" + chain)
+    onym("kb", "build", "c.tsv", "-o", "kb-c", cwd=folder)
+    lines = show(folder, "c", "c:1999", "--tree")
+    assert (lines[0], len(lines)) == ("... 1,900 levels above", 101)
+    assert max(map(len, lines)) < 300
+
+
 def test_mapped_headings_are_not_parents(folder: Path) -> None:
     assert show(folder, "m", "C000001", "--tree") == ["* mesh:C000001 made acid", "    mapped to mesh:D000002 acids"]
     assert "mapped to\tmesh:D000002 acids" in show(folder, "m", "C000001")

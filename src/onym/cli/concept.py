@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from onym.kb.retired import Resolution
 
 _MAX_PATHS = 12  # paths in a tree
+_MAX_DEPTH = 100  # levels of a path in a tree, the lowest ones
 _MAX_CHILDREN = 15  # children in a tree
 _INDENT = "  "
 Row = tuple[str, str]
@@ -49,11 +50,14 @@ def tree_lines(kb: KnowledgeBase, row: int) -> Iterator[str]:
     previous: tuple[int, ...] = ()
     below = list(_lines_below(kb, row))
     for number, path in enumerate(sorted(paths[:_MAX_PATHS])):
-        for depth in range(_count_shared(previous, path), len(path)):
+        hidden = max(0, len(path) - _MAX_DEPTH)
+        if hidden:
+            yield f"... {hidden:,} levels above"
+        for depth in range(max(hidden, _count_shared(previous, path)), len(path)):
             mark = "* " * (path[depth] == row)
             sources = _describe_sources(kb, parents_of(path[depth]), kb.concept_ids[path[depth - 1]]) if depth else ""
-            yield f"{_INDENT * depth}{mark}{_label(kb, path[depth])}{sources}"
-        indent = _INDENT * (len(path) + 1)
+            yield f"{_INDENT * (depth - hidden)}{mark}{_label(kb, path[depth])}{sources}"
+        indent = _INDENT * (len(path) - hidden + 1)
         yield from (indent + line for line in (below if not number else ["... as above"] * bool(below)))
         previous = path
     if len(paths) > _MAX_PATHS:

@@ -168,13 +168,15 @@ class Hierarchy:
 
     def _climb(self, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Yield every way to continue a path upwards to a concept without parents."""
-        unfinished = [path]
+        current: list[int] = [*reversed(path)]  # from the concept upwards; a path is copied only when it is whole
+        unfinished = [(path[0], len(path))]
         while unfinished:
-            path = unfinished.pop()
-            parents = self._parent_rows(path[0])
-            unfinished.extend((parent, *path) for parent in reversed(parents))
+            row, depth = unfinished.pop()
+            current[depth - 1 :] = [row]
+            parents = self._parent_rows(row)
+            unfinished.extend((parent, depth + 1) for parent in reversed(parents))
             if not parents:
-                yield path
+                yield tuple(reversed(current))
 
     def _parent_rows(self, row: int) -> list[int]:
         """Return the rows of the parents that walks follow."""
