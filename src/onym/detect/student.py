@@ -242,7 +242,7 @@ class Tagger:
     def _chances(self, tokens: WordTokens, marks: Bits, windows: Sequence[_Window]) -> Floats:
         """Return the log probabilities of the tags of windows that follow each other; a window is read by itself."""
         first, after = windows[0].start, windows[-1].end
-        words, rows = np.unique(tokens.words[first:after], return_inverse=True)
+        words, rows = tokens.number_words(first, after)
         bits = np.concatenate([marks[first:after], tokens.is_glued[first:after, None].view(np.uint8)], axis=1)
         vectors, found = self._vectors.of(tokens, words), []
         for window in windows:

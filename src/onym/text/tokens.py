@@ -78,6 +78,19 @@ class WordTokens:
     def __len__(self) -> int:
         return len(self.starts)
 
+    def number_words(self, start: int, end: int) -> tuple[Ints, Ints]:
+        """Return the distinct words of the tokens from `start` to `end`, and for each token the row of its word among them.
+
+        >>> tokens = WordTokens(["no fever, no cough"])
+        >>> words, rows = tokens.number_words(2, 5)
+        >>> len(words), words[rows].tolist() == tokens.words[2:5].tolist()
+        (3, True)
+        """
+        if end - start == len(self):  # the usual case, already computed
+            return np.arange(len(self.fingerprints)), self.words
+        words, rows = np.unique(self.words[start:end], return_inverse=True)
+        return words, rows
+
     def features(self, words: Ints) -> WordFeatures:
         """Return the features of distinct words, given by number."""
         starts, ends = self._word_starts[words], self._word_ends[words]
