@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 
 from onym.errors import ConfigError, InputError, LimitError
 from onym.integrations import mcp as integration
-from onym.integrations.mcp import MAX_TERM, MAX_TERMS, MAX_TEXT, Tools, build_server
+from onym.integrations.mcp import _MAX_LINE, MAX_TERM, MAX_TERMS, MAX_TEXT, Tools, build_server
 from onym.pipeline import Pipeline, build_pipeline
 
 SECRET = "patient Smith"
@@ -179,24 +179,48 @@ def test_error_for_malformed_request_shows_no_value(folder: Path) -> None:
     assert "Smith" not in json.dumps(answers) + logged
 
 
-def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]]) -> tuple[list[dict[str, Any]], str]:
-    """Send malformed requests to the server, and return its responses and its log."""
+def test_answers_lines_that_are_no_messages(folder: Path) -> None:
+    call = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "link", "arguments": {"text": "%s"}}}'
+    answers, logged = ask_raw(
+        folder,
+        ("tools/call", {"name": "link", "arguments": {"text": f"{SECRET} \ud800"}}),
+        "",  # ignored
+        SECRET,
+        "[" * 100_000,
+        f"[{call % (1, SECRET)}]",
+        call % ('"\\ud800"', SECRET),
+        call % ("1" * 5_000, SECRET),
+        '{"jsonrpc": "2.0", "id": "a", "method": 7}',
+        call % (8, SECRET + "x" * (_MAX_LINE + 10)),
+        ("tools/call", {"name": "link", "arguments": {"text": "fever"}}),
+    )
+    assert [answer["id"] for answer in answers] == [1, *[None] * 5, "a", None, 10]
+    *refused, linked = answers
+    assert all("[request-malformed]" in answer["error"]["message"] for answer in refused)
+    assert linked["result"]["structuredContent"]["result"][0]["concept_id"] == "MESH:D005334"
+    assert "Smith" not in json.dumps(answers) + logged
+
+
+def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]] | str) -> tuple[list[dict[str, Any]], str]:
+    """Send malformed requests or whole lines to the server, and return its responses and its log."""
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    numbered = [
-        {"jsonrpc": "2.0", "method": name, "params": values, "id": number}
-        for number, (name, values) in enumerate([("initialize", about), *requests])
-    ]
-    lines = [numbered[0], {"jsonrpc": "2.0", "method": "notifications/initialized"}, *numbered[1:]]
+    first, *numbered = (
+        request
+        if isinstance(request, str)
+        else json.dumps({"jsonrpc": "2.0", "method": request[0], "params": request[1], "id": number})
+        for number, request in enumerate([("initialize", about), *requests])
+    )
+    lines = [first, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), *numbered]
     command = [sys.executable, "-m", "onym", "mcp", "--pipeline", str(folder)]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        process.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+        process.stdin.write("".join(f"{line}\n" for line in lines))
         process.stdin.flush()
-        _, *answers = (json.loads(process.stdout.readline()) for _ in numbered)
+        answers = [json.loads(process.stdout.readline()) for line in (first, *numbered) if line]
         process.stdin.close()
-        return answers, process.stderr.read()
+        return [answer for answer in answers if answer["id"] != 0], process.stderr.read()
 
 
 def test_missing_mcp_error_names_the_extra(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,12 +5,14 @@ The tools are read-only and use no network. Requests are limited in size, and er
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import json
+import sys
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import wraps
 from inspect import signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-from pydantic import WithJsonSchema
+from pydantic import ValidationError, WithJsonSchema
 
 from onym._version import __version__
 from onym.corpora.problems import require_complete
@@ -22,11 +24,13 @@ from onym.types import Row, concept_to_dict, require_text
 if TYPE_CHECKING:
     from mcp.server import MCPServer
     from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
+    from mcp.types import JSONRPCError
 
     from onym.pipeline.pipeline import Pipeline
 
 MAX_TEXT, MAX_TERMS, MAX_TERM = 100_000, 1_000, 1_000
 """Maximum length of a text, number of terms per call, and length of a term or query; lengths in code points."""
+_MAX_LINE = 16_000_000  # bytes: `MAX_TERMS` of `MAX_TERM` code points, each escaped with up to 12 bytes
 _HITS = 10
 # The type is Any, because an error message of pydantic would show the value. The tools check the types themselves.
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
@@ -92,6 +96,8 @@ def build_server(pipeline: Pipeline) -> MCPServer:
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.server.stdio import stdio_server
+        from mcp.shared.message import SessionMessage
         from mcp.types import ToolAnnotations
     except ImportError as e:
         raise missing_extra("the MCP server", "serve") from e
@@ -100,18 +106,74 @@ def build_server(pipeline: Pipeline) -> MCPServer:
     parameters = {name: tuple(signature(tool).parameters) for name, tool in functions.items()}
 
     class TextServer(MCPServer):
-        """An MCP server that checks argument names itself, because the error message of the SDK would show the values."""
+        """An MCP server that checks argument names itself, because the error message of the SDK would show the values.
+
+        It also answers lines that are no messages: the SDK drops them, and their sender would wait forever.
+        """
 
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
             if wrong := _argument_error(name, parameters[name], arguments):
                 raise ToolError(wrong)
             return await super().call_tool(name, arguments, context)
 
+        async def run_stdio_async(self) -> None:
+            async def messages() -> AsyncIterator[str]:
+                async for line in _read_lines(sys.stdin.buffer):
+                    if error := _message_error(line):
+                        await write.send(SessionMessage(error))
+                    else:
+                        yield line.decode()
+
+            lines: Any = messages()  # the SDK only iterates over its lines
+            async with stdio_server(lines) as (read, write):
+                lowlevel = self._lowlevel_server
+                await lowlevel.run(read, write, lowlevel.create_initialization_options())
+
     server = TextServer("onym", version=__version__, log_level="WARNING", middleware=[_hide_values(functions)])
     is_read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False, idempotent_hint=True)
     for tool in functions.values():
         server.add_tool(_with_codes(tool), annotations=is_read_only)
     return server
+
+
+async def _read_lines(stream: BinaryIO) -> AsyncIterator[bytes]:
+    """Yield the lines of a stream, except for blank ones; the rest of a line that is too long is skipped."""
+    from anyio.to_thread import run_sync
+
+    while line := await run_sync(stream.readline, _MAX_LINE):
+        if line.strip():
+            yield line
+        while len(line) == _MAX_LINE and not line.endswith(b"\n"):
+            line = await run_sync(stream.readline, _MAX_LINE)
+
+
+def _message_error(line: bytes) -> JSONRPCError | None:
+    """Return the response to a line that is no JSON-RPC message, or None; it has the id of the request if there is one.
+
+    >>> _message_error(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}')
+    >>> _message_error(b'{"jsonrpc": "2.0", "id": 1, "method": "' + bytes([92]) + b'ud800"}').id
+    1
+    """
+    from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+    try:
+        jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValidationError:
+        what = f"the line is no JSON-RPC message of at most {_MAX_LINE:,} bytes, in UTF-8 without half surrogate pairs"
+        error = ErrorData(code=INVALID_REQUEST, message=f"[request-malformed] {what}")
+        return JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=error)
+    return None
+
+
+def _id_of(line: bytes) -> int | str | None:
+    """Return the id of a malformed request, or None if it cannot be sent back."""
+    try:
+        request = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    number = request.get("id") if isinstance(request, dict) else None
+    is_valid = type(number) is int or (isinstance(number, str) and not any("\ud800" <= char <= "\udfff" for char in number))
+    return number if is_valid else None
 
 
 def _argument_error(tool: str, parameters: Sequence[str], arguments: Mapping[str, Any]) -> str:
