@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -213,12 +214,15 @@ def ask_raw(folder: Path, *requests: tuple[str, dict[str, Any]] | str) -> tuple[
     lines = [first, json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), *numbered]
     command = [sys.executable, "-m", "onym", "mcp", "--pipeline", str(folder)]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
+        deadline = threading.Timer(60, process.kill)  # if a line has no answer
+        deadline.start()
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdin.write("".join(f"{line}\n" for line in lines))
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for line in (first, *numbered) if line]
+        deadline.cancel()
         process.stdin.close()
         return [answer for answer in answers if answer["id"] != 0], process.stderr.read()
 

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMap
 from typing import Any, Protocol
 
 from onym.errors import ConfigError, InputError, OnymError, to_onym_error
-from onym.serve.bodies import Receive, too_large
+from onym.serve.bodies import Receive, SlowBodies, too_large
 from onym.serve.refusals import JSON, Headers, add_safe_headers, body_of, headers_of, overload_error, status_of
 from onym.serve.settings import ServeSettings
 
@@ -75,7 +75,12 @@ class Admission:
         self._free = self._open | FREE
         self._tokens = [f"Bearer {token}".encode() for token in settings.bearer_tokens]
         self._hosts = settings.hosts
-        self.in_flight = 0
+        self._admitted, self._slow_bodies = 0, SlowBodies(settings.max_requests)
+
+    @property
+    def in_flight(self) -> int:
+        """The number of admitted requests, except for those that wait for their bodies."""
+        return self._admitted - len(self._slow_bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject the request, or pass it to the application."""
@@ -92,12 +97,14 @@ class Admission:
         if refusal is not None:
             await self._refuse(refusal, request_id, send, scope)
             return
-        is_counted = scope["path"] not in self._free
-        self.in_flight += is_counted
-        try:
+        if scope["path"] in self._free:
             await self._answer(scope, receive, send, request_id)
+            return
+        self._admitted += 1
+        try:
+            await self._answer(scope, self._slow_bodies.watch(receive), send, request_id)
         finally:
-            self.in_flight -= is_counted
+            self._admitted -= 1
 
     def _refusal(self, path: str, headers: Mapping[bytes, bytes], hosts: int, *, has_token: bool) -> OnymError | None:
         """Return the error if the request must be rejected, else None. The cheapest checks come first."""

@@ -17,6 +17,45 @@ class ClientGoneError(Exception):
     """The client has disconnected."""
 
 
+class SlowBodies:
+    """The requests that wait for a part of their body, the longest wait first.
+
+    At the limit, the longest wait is ended: slow bodies must not keep other requests out. The limit also bounds the memory of
+    unfinished bodies, as each has at most `max_body` bytes.
+    """
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._waits: dict[asyncio.Timeout, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._waits)
+
+    def watch(self, receive: Receive) -> Receive:
+        """Return the `receive` of a request such that it counts as waiting until its body is complete."""
+        is_complete = False
+
+        async def receive_next() -> MutableMapping[str, Any]:
+            nonlocal is_complete
+            message = await (receive() if is_complete else self._wait(receive))
+            is_complete = not message.get("more_body")
+            return message
+
+        return receive_next
+
+    async def _wait(self, receive: Receive) -> MutableMapping[str, Any]:
+        if len(self._waits) >= self._maximum:
+            longest = next(iter(self._waits))
+            del self._waits[longest]
+            longest.reschedule(0)  # raises TimeoutError there
+        async with asyncio.timeout(None) as wait:
+            self._waits[wait] = None
+            try:
+                return await receive()
+            finally:
+                self._waits.pop(wait, None)
+
+
 async def read_body(receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """Return the whole body; raise as soon as it is too large or too slow."""
     parts = [part async for part in iter_body(receive, max_bytes, asyncio.get_running_loop().time() + seconds)]

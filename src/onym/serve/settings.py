@@ -64,7 +64,9 @@ class ServeSettings(BaseModel):
         ge=1,
         description="Maximum characters per link request. An annotated mention counts as its length plus 50.",
     )
-    max_requests: int = Field(default=128, ge=1, description="Maximum concurrent requests; further requests get status 429.")
+    max_requests: int = Field(
+        default=128, ge=1, description="Maximum concurrent requests whose bodies have arrived; further requests get status 429."
+    )
     max_connections: int = Field(
         default=900, ge=1, description="Maximum open connections; at the limit, the longest-idle one is closed."
     )

@@ -1,11 +1,19 @@
-"""Attacks by requests: numbers that no database, no language and no page can hold."""
+"""Attacks by requests: numbers that nothing can hold, headers and bodies that do not end, and lines that are no messages."""
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from onym.kb import KnowledgeBase
+from onym.pipeline import build_pipeline
 from onym.review.desk import open_desk
+from onym.serve.bodies import read_body
+from tests.integrations.test_mcp import ask_raw
 from tests.review.desks import make_desk
 from tests.robustness.attacks.rows import Place, attack
+from tests.serve.test_admission import Guarded
+from tests.serve.test_bodies import coming, part
 from tests.serve.test_review import Client, get, post
 
 _NUMBERS = (2**63, 2**64, -(2**63) - 1, 10**400)
@@ -38,3 +46,30 @@ def paths_with_large_numbers(place: Place) -> None:
 def skipped_numbers_of_5000_digits(place: Place) -> None:
     (status,) = _statuses(place, [get(f"/v1/review/next?skipped=1,{'9' * 5_000},{2**64},x")])
     assert status == 200
+
+
+@attack("140 bodies are half sent, again and again")
+def bodies_half_sent(_: Place) -> None:
+    async def read(scope: Any, receive: Any, send: Any) -> None:
+        await read_body(receive, 100, 10.0)
+        await guarded.yes(scope, receive, send)
+
+    async def act() -> None:
+        guarded.receive = coming(part(b"{", is_more=True), *[part(b" ", is_more=True)] * 4)  # type: ignore[method-assign]
+        slow = [asyncio.create_task(guarded.ask()) for _ in range(140)]
+        await asyncio.sleep(0.1)
+        guarded.receive = coming(part(b"{}"))  # type: ignore[method-assign]
+        assert (await guarded.ask())[0] == 200
+        for task in slow:
+            task.cancel()
+
+    guarded = Guarded(read)
+    asyncio.run(act())
+
+
+@attack("a line to `onym mcp` has half a surrogate pair")
+def half_a_surrogate_pair_to_mcp(place: Place) -> None:
+    build_pipeline(place.kb_path, place.folder / "pipeline")
+    calls = [("tools/call", {"name": "link", "arguments": {"text": text}}) for text in ("fever \ud800", "fever")]
+    answers, _ = ask_raw(place.folder / "pipeline", *calls)
+    assert [(answer["id"], "error" in answer) for answer in answers] == [(1, True), (2, False)]
