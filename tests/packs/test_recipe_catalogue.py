@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from onym.errors import ConfigError, InputError
@@ -67,3 +69,10 @@ def test_load_does_not_download() -> None:
         load("hpo-phenotypes")
     with pytest.raises(InputError, match="pipeline-missing"):
         load("no-such-pipeline")
+
+
+def test_page_of_downloads_lists_the_files_without_digest() -> None:
+    files = [file for name in recipe_names() for release in read_recipe(name).releases for file in release.files]
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "build-from-mesh.md").read_text("utf-8")
+    assert {file.url for file in files if not file.sha256 and f"| <{file.url}> |" not in page} == set()
+    assert not any(f"| <{file.url}> |" in page for file in files if file.sha256)
