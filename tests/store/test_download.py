@@ -6,6 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -81,6 +82,13 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def script_server() -> Iterator[tuple[str, Script]]:
+    with script_serving() as served:
+        yield served
+
+
+@contextmanager
+def script_serving() -> Iterator[tuple[str, Script]]:
+    """Serve a script on this machine; yield the URL of its file, and the script."""
     script = Script()
     handler = type("Bound", (Handler,), {"script": script})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -15,6 +15,7 @@ from tests.robustness.attacks.rows import Place, attack
 from tests.serve.test_admission import Guarded
 from tests.serve.test_bodies import coming, part
 from tests.serve.test_review import Client, get, post
+from tests.serve.test_server import app, serving
 
 _NUMBERS = (2**63, 2**64, -(2**63) - 1, 10**400)
 
@@ -46,6 +47,20 @@ def paths_with_large_numbers(place: Place) -> None:
 def skipped_numbers_of_5000_digits(place: Place) -> None:
     (status,) = _statuses(place, [get(f"/v1/review/next?skipped=1,{'9' * 5_000},{2**64},x")])
     assert status == 200
+
+
+@attack("request headers do not end")
+def headers_that_do_not_end(_: Place) -> None:
+    async def act() -> bytes:
+        async with serving(app, 60, 100, 60) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_000_000)
+            try:
+                return await asyncio.wait_for(reader.readline(), 10)
+            finally:
+                writer.transport.abort()
+
+    assert asyncio.run(act()).split()[1] == b"431"
 
 
 @attack("140 bodies are half sent, again and again")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from tests.robustness.text.pathological_text import Shape
+from tests.robustness.text.shapes import Shape
 
 MAX_RATIO = 2.4
 _ENOUGH_S = 0.1  # a shorter run cannot be compared

@@ -1,4 +1,7 @@
-"""Link pathological texts with a dictionary, patterns of variants, exact match and assertion marks; check that time is linear.
+"""Link pathological texts; check that time is linear, and that time and memory stay within those of prose.
+
+All shapes are linked with a dictionary, patterns of variants, exact match and assertion marks; those of `starter_texts` with
+the starter, assertion marks and rules that add mentions.
 
 texts                   number of text shapes: brackets, marks, white space, scripts, expanding letters, definitions
 time_ratio_per_doubling CPU time for a text of twice the length, divided by that for the text itself; the largest ratio over all
@@ -6,154 +9,39 @@ time_ratio_per_doubling CPU time for a text of twice the length, divided by that
                         median of several pairs of runs
 worst_s                 longest CPU time for one text of 40,000 characters (10,000 with `--quick`), in seconds. A text that
                         takes more than half a second is timed five more times, because the core may be busy
+times_prose             CPU seconds per megabyte with the starter, divided by those of prose; the largest ratio of its shapes
+gb_per_mb               peak memory with the starter per megabyte of text, without that of the open pipeline; the largest
+starter                 links, seconds per megabyte and gb_per_mb of each shape; at full size also of 8 MB, the limit of a text
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 
 from onym.detect import detector_config
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
+from tests.robustness.meter import Meter
 from tests.robustness.text.pipeline_hostile_text import NAMES, make_kb
+from tests.robustness.text.shapes import SHAPES, Shape
+from tests.robustness.text.starter_texts import REPEATED, corrected, prose
 
 LENGTH, MAX_LENGTH, QUICK = 40_000, 160_000, 10_000
 ENOUGH_S, QUICK_S = 0.1, 0.03  # minimum CPU seconds of a run whose time is compared with that of twice the size
 MAX_RATIO, MAX_S = 2.5, 2.0
+STARTER_LENGTH, STARTER_QUICK, LONGEST = 250_000, 8_000, 8_000_000
+UPPER_BOUNDS = MappingProxyType({"times_prose": 3.0})
+FULL_BOUNDS = MappingProxyType({"gb_per_mb": 0.5})  # constant parts outweigh the rest in a short text
 SLOW_S, AGAIN = 0.5, 5  # if a text takes longer than SLOW_S, it is timed AGAIN more times
 ROUNDS = 15
-
-Shape = Callable[[int], str]
-
-
-def _over(unit: str) -> Shape:
-    """Return the shape that repeats `unit`."""
-    return lambda length: (unit * (length // len(unit) + 1))[:length]
-
-
-def _nest(opening: str, inside: str, closing: str) -> Shape:
-    return lambda length: opening * (length // 2) + inside + closing * (length // 2)
-
-
-def _then(first: str, second: str) -> Shape:
-    """Return the shape whose first half repeats one unit and whose second half another."""
-    return lambda length: _over(first)(length // 2) + _over(second)(length // 2)
-
-
-def _number_parts(form: str) -> Shape:
-    """Return the shape that repeats a unit with an increasing number in it."""
-
-    def text(length: int) -> str:
-        size = len(form.format(100_000))
-        return "".join(form.format(100_000 + number) for number in range(length // size + 1))[:length]
-
-    return text
-
-
-_UNITS = {
-    "opening brackets": "(",
-    "closing brackets": ")",
-    "square brackets, opening": "[",
-    "mixed brackets": "([{)]}",
-    "pairs of brackets": "()",
-    "pairs with a letter": "(a) ",
-    "pairs without spaces": "(ab)",
-    "pairs of short forms": "(AB) ",
-    "openings with spaces": "( ",
-    "openings with words": "(fever ",
-    "crossed brackets": "([)]",
-    "a letter": "a",
-    "a capital": "A",
-    "a word": "fever",
-    "a name": "fever ",
-    "names that overlap": "type 2 diabetes mellitus ",
-    "names without spaces": "diabetesmellitus",
-    "names with hyphens": "fever-",
-    "names in brackets": "(fever) ",
-    "half of a name": "diabetes ",
-    "names and stops": "fever. ",
-    "denied names": "no fever ",
-    "names ruled out": "fever was ruled out ",
-    "scopes that end": "no fever but ",
-    "phrases that never end": "ruled the patient ",
-    "heads": "No Fever Or History Of Fever ",
-    "heads with colons": "FEVER: no ",
-    "combining marks": "\u0301",
-    "a letter with marks": "e\u0301\u0323",
-    "zero-width spaces": "\u200b",
-    "joiners": "a\u200d",
-    "right to left": "\u05e9\u05dc\u05d5\u05dd ",
-    "overrides": "\u202efever\u202c",
-    "halves of pairs": "\ud83d",
-    "family emoji": "\U0001f468\u200d\U0001f469\u200d\U0001f467",
-    "flags": "\U0001f1e9\U0001f1ea",
-    "line ends": "\r\n",
-    "returns": "\r",
-    "empty lines": "\n \n",
-    "tabs": "\t",
-    "spaces": " ",
-    "hyphens": "-",
-    "slashes": "/",
-    "dashes": "\u2013",
-    "letters and slashes": "a/",
-    "letters and hyphens": "a-",
-    "numbers": "1",
-    "decimals": "0.5 ",
-    "dotted": "1.",
-    "letters and stops": "a. ",
-    "capitals and stops": "A. ",
-    "stops": ".",
-    "questions": "? ",
-    "quotes": '"',
-    "quoted": "'a' ",
-    "commas": "a, ",
-    "semicolons": "a; ",
-    "addresses": "https://a.b/c?d=e&f ",
-    "a long address": "a.b/c?d=e&",
-    "DNA": "ACGT",
-    "substitutions": "V600E ",
-    "substitutions with slashes": "A1166C/",
-    "changes in words": "G to A in the exon 1 at position ",
-    "names of amino acids": "valine to ",
-    "growing ligatures": "\ufdfa",
-    "ligatures": "\ufb01",
-    "sharp s": "\u00df",
-    "dotted capitals": "\u0130",
-    "sigma": "\u03a3 ",
-    "mixed scripts": "a\u0430\u03b1\u75be",
-    "underscores": "_",
-    "percent": "5% ",
-    "equations": "(A = b) ",
-    "abbreviated": "abbreviated as AB ",
-    "a definition over and over": "heart attack (HA) ",
-    "the other way round": "HA (heart attack) ",
-    "lists in brackets": "(a, b; c or d) ",
-    "null": "\x00",
-    "soft hyphens": "fe\u00adver ",
-    "double-width letters": "\uff46\uff45\uff56\uff45\uff52 ",
-}
-
-SHAPES: dict[str, Shape] = {
-    **{name: _over(unit) for name, unit in _UNITS.items()},
-    "brackets in brackets": _nest("(", "", ")"),
-    "brackets around a word": _nest("(", "fever", ")"),
-    "spaced brackets in brackets": _nest("( ", "a", " )"),
-    "quotes before brackets": _then("'", "(AB)"),
-    "a long word before brackets": _then("a", "(AB)"),
-    "spaces before brackets": _then(" ", "(AB)"),
-    "words before openings": _then("fever ", "("),
-    "a definition of each number": _number_parts("name {0} alpha (NA{0}) "),
-    "a new long form of one short form": _number_parts("acid of {0} beta (AB) "),
-    "short forms of one letter": _number_parts("water{0} (W) "),
-    "a substitution of each number": _number_parts("A{0}C "),
-}
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:
@@ -174,7 +62,25 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     figures = {"texts": len(SHAPES), "time_ratio_per_doubling": round(max(ratios), 2), "worst_s": round(worst, 2)}
     if max(ratios) > MAX_RATIO or worst > MAX_S:
         sys.exit(f"{figures}; the maximum is a ratio of {MAX_RATIO} and {MAX_S} s")
-    return {**figures}
+    return {**figures, **_measure_starter(options)}
+
+
+def _measure_starter(options: argparse.Namespace) -> dict[str, object]:
+    """Return the time and memory of the starter on texts that repeat themselves, relative to prose."""
+    link, length = corrected().link, STARTER_QUICK if options.quick else STARTER_LENGTH
+    link(prose(STARTER_QUICK))
+    meter = Meter(0, is_busy_only=True, give_back=lambda: ctypes.CDLL(None).malloc_trim(0))
+
+    def measure(text: str) -> dict[str, float]:
+        row, mb = meter.measure(lambda: {"links": len(link(text).links)}), len(text) / 1e6
+        return {"links": row["links"], "s_per_mb": round(row["seconds"] / mb, 2), "gb_per_mb": round(row["mb"] / 1000 / mb, 3)}
+
+    plain = measure(prose(length))
+    rows = {"prose": plain, **{name: measure(shape(length)) for name, shape in REPEATED.items()}}
+    worst = max(row["s_per_mb"] for row in rows.values()) / plain["s_per_mb"]
+    longest = {} if options.quick else {"longest": measure(SHAPES["opening brackets"](LONGEST))}
+    largest = max(row["gb_per_mb"] for row in (*rows.values(), *longest.values()))
+    return {"times_prose": round(worst, 2), "gb_per_mb": largest, "starter": rows | longest}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

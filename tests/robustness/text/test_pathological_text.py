@@ -10,7 +10,8 @@ import pytest
 
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
-from tests.robustness.text.pathological_text import MAX_RATIO, SHAPES, ratio_of
+from tests.robustness.text.pathological_text import MAX_RATIO, ratio_of
+from tests.robustness.text.shapes import SHAPES
 
 
 class Slow:
