@@ -18,7 +18,11 @@ _COMMANDS = ("show", "export", "merge", "purge", "agreement")
 
 def use_desk(place: Place, desk: Path, command: str) -> Outcome:
     """Run a command of `onym review` on a desk."""
-    more = {"export": ["-o", f"{desk.stem}.csv"], "merge": [desk, "-o", f"{desk.stem}.out.sqlite"], "purge": ["--yes"]}
+    more: dict[str, list[object]] = {
+        "export": ["-o", f"{desk.stem}.csv"],
+        "merge": [desk, "-o", f"{desk.stem}.out.sqlite"],
+        "purge": ["--yes"],
+    }
     return place.onym("review", command, desk, *more.get(command, []))
 
 

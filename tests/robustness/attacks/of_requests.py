@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from onym.kb import KnowledgeBase
 from onym.pipeline import build_pipeline
@@ -30,7 +30,7 @@ def _statuses(place: Place, requests: list[tuple[str, str, dict[str, str], objec
 @attack("a decision has numbers beyond 2^63")
 def decisions_with_large_numbers(place: Place) -> None:
     fields = ("link", "document", "start", "end")
-    requests = [post("missed", **{name: number}) for name in fields for number in _NUMBERS]
+    requests = [post("missed", **cast("dict[str, Any]", {name: number})) for name in fields for number in _NUMBERS]
     requests += [post("unsure", link=number) for number in _NUMBERS]
     assert {400 <= status < 500 for status in _statuses(place, requests)} == {True}
 
@@ -70,10 +70,10 @@ def bodies_half_sent(_: Place) -> None:
         await guarded.yes(scope, receive, send)
 
     async def act() -> None:
-        guarded.receive = coming(part(b"{", is_more=True), *[part(b" ", is_more=True)] * 4)  # type: ignore[method-assign]
+        guarded.receive = coming(part(b"{", is_more=True), *[part(b" ", is_more=True)] * 4)  # type: ignore[assignment,method-assign]
         slow = [asyncio.create_task(guarded.ask()) for _ in range(140)]
         await asyncio.sleep(0.1)
-        guarded.receive = coming(part(b"{}"))  # type: ignore[method-assign]
+        guarded.receive = coming(part(b"{}"))  # type: ignore[assignment,method-assign]
         assert (await guarded.ask())[0] == 200
         for task in slow:
             task.cancel()

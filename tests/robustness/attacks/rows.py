@@ -100,7 +100,8 @@ class Place:
                 [sys.executable, *words], cwd=self.folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL
             )
             status, peak = _wait(process, seconds)
-        return Outcome(status, *(path.read_text("utf-8", "replace") for path in texts), peak)
+        stdout, stderr = (path.read_text("utf-8", "replace") for path in texts)
+        return Outcome(status, stdout, stderr, peak)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[int, float]:
