@@ -21,8 +21,10 @@ from onym.review.create import (
     join_predictions,
     read_links_table,
     read_mapped_table,
+    read_mappings,
 )
 from onym.review.desk import open_desk
+from onym.review.summary import summarise
 from onym.types import Document
 from tests.cli.command import onym
 from tests.review.desks import NOTES, list_documents, make_desk
@@ -150,3 +152,21 @@ def test_rows_of_a_mapped_table_are_documents(tmp_path: Path, tiny_kb: Path, kb:
     (tmp_path / "plain.csv").write_text("code,term\n7,Heart attack\n")
     with pytest.raises(InputError, match="table-columns"):
         list(read_mapped_table(tmp_path / "plain.csv", "term", kb))
+
+
+def test_mappings_of_an_sssom_table_are_documents(tmp_path: Path, tiny_kb: Path) -> None:
+    (tmp_path / "terms.csv").write_text("term\nHeart attack\nMI\nzzz\n")
+    words = ("map", "terms.csv", "--column", "term", "--kb", str(tiny_kb), "--linker", "exact", "--top-k", "2")
+    onym(*words, "-o", "mapped.sssom.tsv", cwd=tmp_path)
+    onym("review", "create", "mapped.sssom.tsv", "--kb", str(tiny_kb), "-o", "desk.sqlite", cwd=tmp_path)
+    with open_desk(tmp_path / "desk.sqlite") as desk:
+        assert summarise(desk)["links"] == 2
+    found = list(read_mappings(tmp_path / "mapped.sssom.tsv", KnowledgeBase.open(tiny_kb)))
+    assert [(each.text, len(each.links[0].candidates)) for each in found] == [("Heart attack", 1), ("MI", 2)]
+
+
+@pytest.mark.parametrize("content", ["a\tb\n1\t2\n", "subject_label\tobject_id\tconfidence\nfever\tmesh:D005334\tmuch\n"])
+def test_rejects_a_broken_sssom_table(tmp_path: Path, kb: KnowledgeBase, content: str) -> None:
+    (tmp_path / "a.sssom.tsv").write_text(content)
+    with pytest.raises(InputError, match="table-malformed"):
+        list(read_mappings(tmp_path / "a.sssom.tsv", kb))

@@ -26,7 +26,7 @@ LINKS = Annotated[
     str,
     typer.Argument(
         metavar="LINKS",
-        help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table of onym map.",
+        help="Predictions (.jsonl) or a table of onym link, the folder of a batch run, or a table or SSSOM file of onym map.",
     ),
 ]
 NEW_DESK = Annotated[Path, typer.Option("--output", "-o", help="New desk (.sqlite), on a local disk.")]
@@ -76,8 +76,10 @@ def create(
 
     Example: onym review create predictions.jsonl --documents notes --kb mesh-pipeline -o desk.sqlite
     Example: onym review create mapped.csv --column diagnosis --kb mesh-pipeline -o desk.sqlite
+    Example: onym review create mapped.sssom.tsv --kb starter -o desk.sqlite
     """
     from onym.kb import KnowledgeBase
+    from onym.outputs.sssom import is_sssom
     from onym.review.create import DeskOptions, QueueFilter, create_desk
     from onym.store.output import require_file
 
@@ -88,7 +90,7 @@ def create(
         queue = QueueFilter.of(known, filter_of(context, concepts), at_least=at_least, below=below, documents=wanted)
         missing: list[str] = []
         source, found = read_links(links, documents or [], column, known, missing)
-        options = DeskOptions(characters, not no_text, title, bool(column), queue)
+        options = DeskOptions(characters, not no_text, title, bool(column) or is_sssom(links), queue)
         counts = create_desk(output, found, known, source, options, missing=missing, progress=progress_callback(bar))
     if source.get("kb", {}).get("digest", known.digest) != known.digest:
         tell("The links were made with another knowledge base; ids that this one does not have are shown without names.")
@@ -114,7 +116,8 @@ def read_links(
     from onym.corpora.base import documents_of
     from onym.errors import ConfigError
     from onym.outputs.predictions import are_predictions, read_predictions
-    from onym.review.create import ReviewedDocument, join_predictions, read_links_table, read_mapped_table
+    from onym.outputs.sssom import is_sssom
+    from onym.review.create import ReviewedDocument, join_predictions, read_links_table, read_mapped_table, read_mappings
 
     path = Path(links)
     if path.is_dir() or "://" in links:
@@ -122,6 +125,8 @@ def read_links(
 
         source, linked = iter_linked(links)
         return source, map(ReviewedDocument.of, linked)
+    if is_sssom(path):
+        return {}, read_mappings(path, kb)
     if column:
         return {}, read_mapped_table(path, column, kb)
     reading = documents_of(_iter_documents(documents)) if documents else None

@@ -19,8 +19,9 @@ from onym.migrate.corpora import iter_corpus_records, require_corpus_output
 from onym.migrate.desks import is_database, iter_desk_records
 from onym.migrate.links import LinkMigrator, LinkRecord
 from onym.migrate.predictions import iter_prediction_records
-from onym.migrate.tables import SSSOM, TableMigration, find_columns, is_table_of_links, require_table
+from onym.migrate.tables import TableMigration, find_columns, is_table_of_links, require_table
 from onym.outputs.predictions import are_predictions
+from onym.outputs.sssom import is_sssom
 from onym.store.files.source import InputFile, Source
 from onym.store.output import require_file
 from onym.store.storage import Storage, is_address, open_storage
@@ -158,7 +159,7 @@ class Tables:
         """Return whether the file is a table: by its name or `--column`, or because no corpus format matches."""
         if not job.is_file or job.format:
             return False
-        if job.column or job.path.name.endswith(SSSOM) or job.path.suffix.lower() in (".xlsx", ".csv"):
+        if job.column or is_sssom(job.path) or job.path.suffix.lower() in (".xlsx", ".csv"):
             return True
         return is_table_of_links(job.path) or (job.path.suffix == ".tsv" and not format_of(InputFile.from_path(job.path)))
 

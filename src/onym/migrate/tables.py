@@ -22,6 +22,8 @@ from onym.errors import ConfigError, InputError, OnymError
 from onym.kb.replacements import name_of
 from onym.migrate.audit import Migrated
 from onym.migrate.links import Fate, LinkMigrator, LinkRecord
+from onym.outputs.sssom import ENDING as SSSOM
+from onym.outputs.sssom import is_sssom
 from onym.store.files.json import parse_line
 from onym.store.files.lines import iter_raw_lines
 from onym.store.files.parquet import iter_parquet, parquet_schema
@@ -31,7 +33,6 @@ from onym.store.files.xlsx import cell_text, read_cells, write_xlsx
 from onym.store.output import whole_file
 from onym.types import style_id
 
-SSSOM = ".sssom.tsv"
 CONCEPT_COLUMN = "concept_id"
 ADDED = ("old_id", "change", "suggested")
 """The columns that are added to a table."""
@@ -205,11 +206,6 @@ def find_columns(path: Path, column: str = "") -> list[str]:
     if not found:
         raise ConfigError("config-invalid", "no column of ids is known", where=str(path), fix="name it with --column")
     return found
-
-
-def is_sssom(path: Path) -> bool:
-    """Return whether a file is an SSSOM mapping set, by its name."""
-    return path.name.endswith(SSSOM)
 
 
 def is_table_of_links(path: Path) -> bool:

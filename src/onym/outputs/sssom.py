@@ -9,7 +9,8 @@ import codecs
 import csv
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 from onym._version import __version__
@@ -17,10 +18,13 @@ from onym.kb import KnowledgeBase
 from onym.linkers.base import AnswerSource
 from onym.outputs.base import TermContext
 from onym.outputs.terms import TermMapping, display_name
+from onym.store.files.lines import iter_blocks
+from onym.store.files.source import InputFile
 from onym.text.normal import normal_name
 from onym.types import Candidate
 
-TERM_ENDINGS = (".sssom.tsv",)
+ENDING = ".sssom.tsv"
+TERM_ENDINGS = (ENDING,)
 COLUMNS = (
     "subject_label",
     "subject_type",
@@ -79,6 +83,25 @@ def _head(content: str, facts: Iterable[str], prefixes: Iterable[str]) -> Iterab
     yield "curie_map:"
     for prefix in prefixes:
         yield f'  {prefix}: "{_NAMESPACES.get(prefix, f"https://bioregistry.io/{prefix}:")}"'
+
+
+def is_sssom(path: Path | str) -> bool:
+    """Return whether a file is an SSSOM mapping set, by its name."""
+    return str(path).endswith(ENDING)
+
+
+def read_sssom(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the mappings of an SSSOM table by column; an empty or missing cell is an empty string.
+
+    >>> path = getfixture("tmp_path") / "a.sssom.tsv"
+    >>> _ = path.write_text("#license: none\\nsubject_label\\tobject_id\\nfever\\tmesh:D005334\\n")
+    >>> list(read_sssom(path))
+    [{'subject_label': 'fever', 'object_id': 'mesh:D005334'}]
+    """
+    lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().split("\n")[:-1])
+    rows = csv.DictReader((line for line in lines if not line.startswith("#")), dialect="excel-tab", restval="")
+    for row in rows:
+        yield {name: cell for name, cell in row.items() if name is not None}
 
 
 def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:

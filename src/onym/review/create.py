@@ -18,6 +18,7 @@ from onym.kb.ranking import ConceptFilter, ConceptMask, select_concepts
 from onym.outputs.mapping import read_terms
 from onym.outputs.predictions import Prediction, Predictions
 from onym.outputs.rows import code_table_errors
+from onym.outputs.sssom import read_sssom
 from onym.outputs.table import TERM_COLUMNS, read_flat
 from onym.review.desk import (
     FORMAT,
@@ -340,6 +341,23 @@ def _map_link(term: str, cells: Mapping[str, str], kb: KnowledgeBase) -> Link:
     nil_reason = cells.get("nil_reason") or None
     nil: Any = nil_reason if reason is not None and nil_reason in reason.words else None
     return Link(Mention(0, len(term), term), candidates, confidence=confidence, nil_reason=nil)
+
+
+def read_mappings(path: Path, kb: KnowledgeBase) -> Iterator[ReviewedDocument]:
+    """Yield the terms of an SSSOM table (`onym map -o x.sssom.tsv`), each as a document with its mappings as candidates."""
+    by_term: dict[str, list[Mapping[str, str]]] = {}
+    with code_table_errors(path):
+        for row in read_sssom(path):
+            by_term.setdefault(row["subject_label"] or row["subject_id"], []).append(row)
+    for number, (term, rows) in enumerate(by_term.items(), 1):
+        with code_table_errors(path):
+            candidates = tuple(
+                _add_names(_curie(row["object_id"]), float(row.get("similarity_score") or row.get("confidence") or 1.0), kb)
+                for row in rows
+            )
+            confidence = float(rows[0]["confidence"]) if rows[0].get("confidence") else None
+        link = Link(Mention(0, len(term), term), candidates, confidence=confidence)
+        yield ReviewedDocument(str(number), term, (link,), path.name, number)
 
 
 def _curie(concept_id: str) -> str:

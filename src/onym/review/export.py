@@ -17,7 +17,8 @@ from onym.corrections.rules import NO_CONCEPT, NOT_A_MENTION
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.outputs.rows import WRITERS, is_formula, require_rows, write_plain_csv, write_rows
-from onym.outputs.sssom import write_sssom
+from onym.outputs.sssom import ENDING as SSSOM
+from onym.outputs.sssom import is_sssom, write_sssom
 from onym.review.decisions import Decision, Standing
 from onym.review.desk import Desk, DeskLink
 from onym.review.rules import export_rules, meaning_of
@@ -25,7 +26,7 @@ from onym.store.hidden import owner_only
 from onym.store.output import whole_file
 from onym.types import Document, Mention, style_id
 
-SSSOM, NAMES = ".sssom.tsv", ".names.csv"
+NAMES = ".names.csv"
 _PREDICATES = {"broader": "skos:broadMatch", "narrower": "skos:narrowMatch", "close": "skos:closeMatch"}
 _SSSOM_COLUMNS = (
     "subject_label", "subject_type", "predicate_id", "object_id", "object_label", "mapping_justification", "author_label",
@@ -51,7 +52,7 @@ def export_desk(desk: Desk, dest: Path, kb: KnowledgeBase | None = None, *, form
         if dest.suffix == ENDING:
             with whole_file(dest, force=force) as file:
                 return write_rules(export_rules(desk), file, kb=desk.facts.kb)
-        if dest.name.endswith(SSSOM):
+        if is_sssom(dest):
             return _write_sssom(desk, dest, kb, force=force)
         if dest.name.endswith(NAMES):
             return _write_names(desk, dest, force=force)

@@ -222,3 +222,13 @@ def a_new_verb_ends_the_scope_of_a_negation(scene: Scene) -> str:
         lines = scene.onym("link", sentence).stdout.splitlines()
         assert [line.split("\t")[-1] for line in lines[1:]] == expected, sentence
     return "what follows `and have`, `and presents`, `, has` or `, started` is affirmed"
+
+
+@stumble("onym review create mapped.sssom.tsv: internal-error")
+def sssom_can_be_reviewed(scene: Scene) -> str:
+    (scene.folder / "terms.csv").write_text("term\nfever\nasthma\n")
+    scene.onym("map", "terms.csv", "--column", "term", "-o", "mapped.sssom.tsv")
+    done = scene.onym("review", "create", "mapped.sssom.tsv", "--kb", "starter", "-o", "desk.sqlite")
+    assert done.status == 0, done.stderr
+    assert "links\t2" in done.stdout, done.stdout
+    return "a desk with one link a term"
