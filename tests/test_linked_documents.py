@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.types import COLUMNS, Candidate, Document, Link, LinkedDocument, Mention, Problem, style_id
+from onym.types import COLUMNS, AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem, style_id
 
 FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
 
@@ -58,10 +58,8 @@ def read(page: str) -> Marks:
 
 def test_a_negated_mention_looks_negated_in_html() -> None:
     text = "fever, no fever, past fever"
-    links = (
-        Link(mention(text, start, start + 5), (FEVER,), assertion=marks)
-        for start, marks in ((0, ()), (10, ("negated",)), (22, ("historical", "possible")))
-    )
+    marks_at: dict[int, tuple[AssertionMark, ...]] = {0: (), 10: ("negated",), 22: ("historical", "possible")}
+    links = (Link(mention(text, start, start + 5), (FEVER,), assertion=marks) for start, marks in marks_at.items())
     page = make_linked(text, *links).to_html()
     assert page.count("line-through") == 1
     assert '>fever</mark><small style="color:#991b1b;user-select:none"> negated</small>, past' in page

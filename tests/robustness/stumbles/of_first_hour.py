@@ -178,7 +178,7 @@ def the_service_marks_negated_mentions(scene: Scene) -> str:
         refused = client.post("/v1/link", json={"text": _NEGATED, "asertion": True}).json()["error"]["what"]
     assert (marked, bare) == (["negated"] * 2, [None] * 2)
     assert "asertion" in refused
-    return refused
+    return str(refused)
 
 
 @stumble("onym mcp: link and explain show a negated disease as affirmed")
