@@ -40,6 +40,8 @@ def writes_file(call: ast.Call) -> bool:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     modes = [set(value.value) for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)]
+    if isinstance(call.func, ast.Attribute) and getattr(call.func.value, "id", "") == "formatter":
+        return False  # the help of commands: click's formatter has a `write_text` too
     opens = name == "open" and any(mode <= set("rwxabt+") and mode & set("wxa+") for mode in modes)
     return opens or name in ("write_text", "write_bytes", "mkdir", "unlink", "touch")
 

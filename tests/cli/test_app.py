@@ -31,10 +31,10 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("words", "modules"),
     [
-        (["link", "asthma"], {"boundary", "app", "console", "help", "options", "inputs", "answers", "link"}),
+        (["link", "asthma"], {"boundary", "app", "console", "distinct", "help", "options", "inputs", "answers", "link"}),
         (["--version"], {"boundary", "app", "console"}),
         (["--help"], {"boundary", "app", "console"}),
-        (["kb", "--help"], {"boundary", "app", "console", "help", "options", "inputs", "kb"}),
+        (["kb", "--help"], {"boundary", "app", "console", "distinct", "help", "options", "inputs", "kb"}),
     ],
 )
 def test_command_imports_only_its_own_modules(tmp_path: Path, words: list[str], modules: set[str]) -> None:

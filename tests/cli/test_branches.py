@@ -109,4 +109,11 @@ def test_serve_applies_the_branch_to_all_requests(folder: Path, monkeypatch: pyt
     seen: list[ServeSettings] = []
     monkeypatch.setattr("onym.serve.server.run_service", seen.append)
     onym("serve", "--pipeline", "p", "--under", "D009369", "--mapped", "--quiet", cwd=folder)
-    assert seen[0].options == {"precision": None, "types": (), "under": ("D009369",), "not_under": (), "mapped": True}
+    assert seen[0].options == {
+        "precision": None,
+        "assertion": None,
+        "types": (),
+        "under": ("D009369",),
+        "not_under": (),
+        "mapped": True,
+    }

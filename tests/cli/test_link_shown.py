@@ -65,7 +65,7 @@ def test_missing_file_is_not_taken_as_text(folder: Path) -> None:
 
 def test_terminal_shows_a_table(folder: Path) -> None:
     shown = on_a_terminal(folder, TEXT)
-    assert shown[0].split() == ["text", "id", "preferred", "name", "score"]
+    assert shown[0].split() == ["text", "id", "preferred", "name", "score", "marks"]
     assert shown[2].split() == ["pyrexia", "MESH:D005334", "Fever", "1.00"]
 
 

@@ -92,7 +92,8 @@ def outputs(path: str = "", command: object = None) -> list[str]:
     command = command or get_command(app)
     inner = getattr(command, "commands", {})
     if not inner:
-        return [path for param in command.params if param.name in NAMES]  # type: ignore[attr-defined]
+        params = command.params  # type: ignore[attr-defined]
+        return [path for param in params if param.name in NAMES or "--output" in param.opts]
     return [found for name, each in inner.items() for found in outputs(f"{path} {name}".strip(), each)]
 
 

@@ -47,7 +47,7 @@ def test_tables_without_rows_and_without_text(tmp_path: Path, ending: str) -> No
     assert b"secret" not in (tmp_path / f"bare{ending}").read_bytes()
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"])
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+2", "@x", "\t=1", "\r=1"])
 def test_formulas_are_escaped(tmp_path: Path, text: str) -> None:
     for ending in (".tsv", ".csv"):
         path = write_table(tmp_path / f"t{ending}", make_linked(text, text))

@@ -11,7 +11,7 @@ linked, the earlier state is still dropped, because it is outdated.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,7 @@ from onym.store.output import require_file, whole_file
 from onym.store.storage import Storage, open_storage
 from onym.types import COLUMNS, EVIDENCE, Candidate, Document, Link, LinkedDocument, Mention, kinds_of, style_id
 
+_GROUP_ROWS = 50_000  # rows per row group of a compacted file
 _ORDER, _VERSION = "order", "version"
 _VERSIONED = r"^([0-9]+)\.([0-9]{1,9})$"  # other ids, such as 123.99999999999999999999, are whole
 Row = dict[str, Any]
@@ -209,6 +210,23 @@ def compact(out: str | Path, dest: Path, *, latest: bool = False, force: bool = 
         return _write_view(_View(ledger, storage), dest, latest=latest, force=force)
 
 
+def _regroup(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in batches of one size, so that the file does not depend on how the run was divided into shards."""
+    waiting: list[pa.RecordBatch] = []
+    room = _GROUP_ROWS
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, room)
+            waiting.append(part)
+            start, room = start + part.num_rows, room - part.num_rows
+            if not room:
+                yield pa.concat_batches(waiting)
+                waiting, room = [], _GROUP_ROWS
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
 def _write_view(view: _View, dest: Path, *, latest: bool, force: bool) -> Compacted:
     last = view.states().group_by("document").agg(pl.col(_ORDER).max(), states=pl.col(_ORDER).n_unique())
     kept = last.filter(pl.col(_ORDER) % 2 == 0)
@@ -223,7 +241,7 @@ def _write_view(view: _View, dest: Path, *, latest: bool, force: bool) -> Compac
             yield batch
 
     with whole_file(dest, force=force) as file:
-        write_parquet(batches(), view.schema, file)
+        write_parquet(_regroup(batches()), view.schema, file)
     versions = kept.filter(pl.col("document").str.contains(_VERSIONED)).height
     tombstones = last.filter(pl.col(_ORDER) % 2 == 1).height
     return Compacted(kept.height, written, versions, tombstones, int(last["states"].sum()) - last.height)

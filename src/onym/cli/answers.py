@@ -78,6 +78,8 @@ class Shown:
         if self.json:
             return
         headers = _HEADERS | (_MORE_HEADERS if self.is_all else {})
+        if self.documents > 1:
+            headers = {"document": "document"} | headers
         names = [name for name in headers if any(row.get(name) for row in self.rows) and (self.text or name != "text")]
         if "confidence" in names and not self.is_all:
             names.remove("score")

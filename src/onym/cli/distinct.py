@@ -9,6 +9,7 @@ from typing import Any
 OUTPUTS = frozenset({"output", "report", "save", "problems", "audit", "note_keys", "disagreements"})
 """Names of the parameters that are written. `onym pipeline build` writes into a `folder`, which may hold its inputs."""
 _INPUTS = frozenset({"documents"})  # options that are read as paths, but declared as strings, because some are addresses
+_NAMES = frozenset({"what"})  # arguments that are names of datasets; `onym dataset prepare s800 -o s800` is usual
 _STREAM = "-"
 
 
@@ -25,7 +26,7 @@ def _iter_inputs(ctx: Any) -> Iterator[Path]:
     """Yield the paths among the values of the other parameters: of any argument, and of options that are paths."""
     arguments = {each.name for each in ctx.command.params if each.param_type_name == "argument"}
     for name, value in ctx.params.items():
-        if name not in OUTPUTS:
+        if name not in OUTPUTS | _NAMES:
             is_path = name in arguments or name in _INPUTS
             yield from _paths_in(value, is_path=is_path)
 

@@ -65,4 +65,7 @@ def _shorten(param: Any) -> Any:
     short.help = _NEXT_SENTENCE.split(param.help or "")[0]
     if param.param_type_name == "option":
         short.metavar, short.min, short.max = "" if param.is_flag else "VALUE", None, None
+        if param.secondary_opts:  # show the name that changes the default
+            names = param.opts if param.default is False else param.secondary_opts
+            short.opts, short.secondary_opts = names, []
     return short

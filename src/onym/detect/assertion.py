@@ -2,9 +2,9 @@
 
 A phrase such as `no evidence of` marks the mentions after it; a phrase such as `was ruled out` marks the mentions before it.
 The scope of a phrase ends with the sentence, at a terminating phrase (`but`, `and presents`), or at a boundary: a semicolon, a
-list number, a section heading, and for `negated` and `possible` a comma before a verb (`no fever, has asthma`). Longer phrases
-take precedence over the phrases they contain, so `no increase` and `gram negative` negate nothing. Phrases inside a mention are
-ignored.
+list number, a section heading, and for `negated` and `possible` a comma before a verb (`no fever, has asthma`). A line break of
+a fixed line width does not end a sentence. Longer phrases take precedence over the phrases they contain, so `no increase` and
+`gram negative` negate nothing. Phrases inside a mention are ignored.
 
 One pass over the sentences with mentions, in linear time.
 """
@@ -19,7 +19,7 @@ from functools import cache
 from itertools import combinations, product
 from typing import NamedTuple, get_args
 
-from onym.text.analysis import TextAnalysis, analysis_of
+from onym.text.analysis import analysis_of
 from onym.text.boundaries import words
 from onym.types import AssertionMark, Document, LinkedDocument, Mention, Offsets
 
@@ -152,6 +152,9 @@ _BOUNDARY = re.compile(rf";|(?<!\w)[0-9]{{1,2}}\)(?=\s)|(?P<statement>,)(?=\s(?:
 _NUMBERS = frozenset(
     ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "several", "few", "couple")
 )
+_ENDS = ".!?:;"  # characters at the end of a line after which the next line is another sentence
+_GOES_ON = re.compile(r"(?:,|\b(?:and|or|nor|of|with|no|the|a|an|any|for))$", re.IGNORECASE)
+_LONG_LINE = 50  # characters; notes are wrapped at 60 to 80
 _ALTERNATIVES = re.compile(r"\([^)]*\)|\S+")
 
 
@@ -191,13 +194,13 @@ def assertion_marks(document: Document) -> list[tuple[AssertionMark, ...]]:
     """
     if not document.mentions:
         return []
-    analysis = analysis_of(document)
-    spans = [_sentence_of(mention, analysis) for mention in document.mentions]
+    sentences = list(_iter_unwrapped(document.text, analysis_of(document).sentences))
+    spans = [_sentence_of(mention, sentences) for mention in document.mentions]
     mentions: dict[Offsets, list[Mention]] = {}
     for span, mention in zip(spans, document.mentions, strict=True):
         mentions.setdefault(span, []).append(mention)
-    sentences = {span: _Sentence(document.text, *span, inside) for span, inside in mentions.items()}
-    return [sentences[span].marks_of(mention) for span, mention in zip(spans, document.mentions, strict=True)]
+    marked = {span: _Sentence(document.text, *span, inside) for span, inside in mentions.items()}
+    return [marked[span].marks_of(mention) for span, mention in zip(spans, document.mentions, strict=True)]
 
 
 def with_assertion(linked: LinkedDocument) -> LinkedDocument:
@@ -208,10 +211,39 @@ def with_assertion(linked: LinkedDocument) -> LinkedDocument:
     return replace(linked, links=links)
 
 
-def _sentence_of(mention: Mention, analysis: TextAnalysis) -> Offsets:
+def _iter_unwrapped(text: str, sentences: Iterable[Offsets]) -> Iterator[Offsets]:
+    """Yield the sentences, those joined that only a line break of a fixed line width divides.
+
+    >>> text = "Denies chest pain or\\ndyspnea.\\nno fever\\nasthma"
+    >>> [text[start:end] for start, end in _iter_unwrapped(text, [(0, 20), (21, 29), (30, 38), (39, 45)])]
+    ['Denies chest pain or\\ndyspnea.', 'no fever', 'asthma']
+    """
+    joined: Offsets | None = None
+    for start, end in sentences:
+        if joined and text[start].islower() and _is_wrapped(text, *joined, start):
+            joined = joined[0], end
+        else:
+            if joined:
+                yield joined
+            joined = start, end
+    if joined:
+        yield joined
+
+
+def _is_wrapped(text: str, start: int, end: int, following: int) -> bool:
+    """Return whether the line that ends a sentence goes on in the next line: it is long, or ends with a comma or an `and`.
+
+    The short lines of a list do not go on.
+    """
+    line = text[max(start, text.rfind("\n", start, end) + 1) : end]
+    goes_on = len(line) >= _LONG_LINE or _GOES_ON.search(line) is not None
+    return goes_on and line[-1] not in _ENDS and text[end:following].strip(" \r") == "\n"
+
+
+def _sentence_of(mention: Mention, sentences: Sequence[Offsets]) -> Offsets:
     """Return the sentence in which a mention begins; an empty span if the mention begins before the first sentence."""
-    number = bisect_right(analysis.sentence_starts, mention.start) - 1
-    return analysis.sentences[number] if number >= 0 else (mention.start, mention.start)
+    number = bisect_right(sentences, mention.start, key=_start) - 1
+    return sentences[number] if number >= 0 else (mention.start, mention.start)
 
 
 class _Sentence:

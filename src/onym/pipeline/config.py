@@ -95,8 +95,8 @@ class PipelineOptions(ConceptFilter):
     top_k: int = Field(default=10, ge=1, le=1000, description="Maximum number of candidates per mention.")
     assertion: bool = Field(
         default=True,
-        description="Mark mentions that are negated, possible, historical, hypothetical or about a family member (NegEx, "
-        "ConText), as by default. No link is dropped.",
+        description="Whether to mark mentions that are negated, possible, historical, hypothetical or about a family member "
+        "(NegEx, ConText), as by default. No link is dropped.",
     )
 
     def option_values(self) -> dict[str, Any]:

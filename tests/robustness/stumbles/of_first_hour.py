@@ -232,3 +232,22 @@ def sssom_can_be_reviewed(scene: Scene) -> str:
     assert done.status == 0, done.stderr
     assert "links\t2" in done.stdout, done.stdout
     return "a desk with one link a term"
+
+
+@stumble("onym link note.txt, with lines of a fixed width: what a new line denies looks affirmed")
+def a_line_break_within_a_sentence_does_not_end_a_negation(scene: Scene) -> str:
+    (scene.folder / "note.txt").write_text("Denies chest pain, dyspnea,\npalpitations and syncope.\nNo fever\nasthma\ngout\n")
+    header, *rows = [line.split("\t") for line in scene.onym("link", "note.txt").stdout.splitlines()]
+    marks = {row[header.index("text")]: row[header.index("assertion")] for row in rows}
+    assert marks["syncope"] == marks["fever"] == "negated", marks
+    assert marks["asthma"] == "", marks
+    return "syncope is negated; the next line of a list is not"
+
+
+@stumble("onym link notes, on a terminal: whose fever?")
+def a_terminal_shows_the_document_of_each_row(scene: Scene) -> str:
+    shown = scene.terminal("link", "I have asthma", "I have fever").splitlines()
+    (header,) = [line.split() for line in shown if line.startswith("document")]
+    assert header[:2] == ["document", "text"]
+    assert [line.split()[:2] for line in shown if "MESH:" in line] == [["1", "asthma"], ["2", "fever"]]
+    return "several documents have a column for their ids"
