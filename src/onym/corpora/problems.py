@@ -122,7 +122,6 @@ class _ProblemError(Exception):
 _MAX = re.compile(r"([0-9]+)|([0-9]+(?:\.[0-9]+)?)%")
 _SHOWN = 20  # maximum number of problems that are passed to `show`
 _LINE_BYTES = 1 << 20
-_KEYS = {"source", "ordinal", "document", "code", "what", "where"}  # of `problem_plain`
 _ENOUGH = 100  # number of documents after which the maximum share is first checked; it is also checked at the end of a run
 
 
@@ -259,7 +258,7 @@ def _is_problem_file(path: Path) -> bool:
     with path.open("rb") as file:
         first = file.readline(_LINE_BYTES)
     try:
-        return not first or json.loads(first).keys() == _KEYS
+        return not first or json.loads(first).keys() == problem_plain(Problem("", "", "")).keys()
     except (ValueError, AttributeError, RecursionError):
         return False
 
