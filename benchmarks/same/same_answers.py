@@ -7,7 +7,10 @@ compared with a pipeline of the same linker. Scores may differ by 1e-5, or by as
     starter   as shipped, with calibrated confidences
     exact     dictionary and exact match, over the starter's knowledge base
     tfidf     dictionary and TF-IDF, over the same
-    dense     nearest names by MiniLM embeddings, over a part of HPO; not with --quick
+    types     the same as tfidf, but only diseases are linked; not with --quick
+    dense     nearest names by MiniLM embeddings in fp32, over a part of HPO; not with --quick
+
+`--quick` compares fewer texts: all but the slowest ways with `exact`, and some with `starter` and `tfidf`.
 
 ways                 number of ways that were compared
 texts                number of texts: raw texts, texts with annotated mentions, and terms
@@ -43,6 +46,12 @@ from onym.types import Document
 UPPER_BOUNDS = {"differences": 0}
 _TEXTS, _QUICK_TEXTS = 200, 28
 _DENSE_CONCEPTS = 2_000
+_SLOW = {"mcp", "mcp_map", "spacy", "spacy_entities"}  # importing spaCy or the SDK of MCP takes seconds
+_QUICK = {
+    "starter": {"cli_link", "cli_map", "dataframe"},
+    "tfidf": {"cli_link_kb", "cli_map_kb", "evaluate_kb"},
+}
+"""The ways that `--quick` compares of these pipelines; of the others, all but the slow ones."""
 _HPO = "ontologies/hp-2026-02-16.obo.gz"
 
 
@@ -55,13 +64,13 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     ways = [way for way in WAYS if not options.way or way.name in options.way]
     count = _QUICK_TEXTS if options.quick else _TEXTS
     totals: Counter[str] = Counter()
-    differences: Counter[str] = Counter({way.name: 0 for way in ways})
+    differences: Counter[str] = Counter()
     seconds: Counter[str] = Counter()
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for case in open_cases(Path(folder), count, is_quick=options.quick):
             for way in ways:
-                if not is_offered(way, case):
+                if not is_offered(way, case, is_quick=options.quick):
                     continue
                 began = time.perf_counter()
                 expected, found = case.expected(way.kind), way.ask(case)
@@ -74,11 +83,11 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     if options.differences:
         options.differences.write_text("".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines), "utf-8")
     return {
-        "ways": len(ways),
+        "ways": len(seconds),
         "texts": count,
         **totals,
         "differences": differences.total(),
-        **{f"differences_{name}": number for name, number in differences.items()},
+        **{f"differences_{name}": differences[name] for name in seconds},
         "seconds": {name: round(number, 1) for name, number in seconds.items()},
     }
 
@@ -132,24 +141,28 @@ def _report(way: Way, case: Case, changes: Sequence[Mapping[str, object]]) -> No
 # Pipelines and documents.
 
 
-def is_offered(way: Way, case: Case) -> bool:
-    """Return whether a way can use the pipeline: only commands with `--kb` can do without one, and not with every linker."""
-    return bool(case.named) or not way.name.endswith("_kb")
+def is_offered(way: Way, case: Case, *, is_quick: bool) -> bool:
+    """Return whether a way is compared: those with `--kb` only if they can name the pipeline's linker and filter."""
+    if way.name.endswith("_kb") and (not case.named or (case.name == "types" and way.name != "cli_link_kb")):
+        return False  # `onym evaluate` has no filter, and in `onym map` other types do not compete
+    return not is_quick or (way.name in _QUICK[case.name] if case.name in _QUICK else way.name not in _SLOW)
 
 
 def open_cases(folder: Path, count: int, *, is_quick: bool) -> Iterator[Case]:
     """Yield the cases, each with its own folder, while their service runs."""
     built = dict(build_pipelines(folder, is_quick=is_quick))
-    documents = draw_documents(count)
-    dataset = prepare_dataset(folder, documents)
-    several = [f"{name}={pipeline}" for name, (pipeline, _) in built.items()]
-    more = [word for each in several[1:] for word in ("--pipeline", each)]
-    service = Running(several[0], folder / "serve.log", *more)
+    served = [name for name in built if not is_quick or name not in _QUICK]
+    options = [f"--pipeline={name}={built[name][0]}" for name in served]
+    service = Running(options[0].removeprefix("--pipeline="), folder / "serve.log", *options[1:])
     try:
-        service.wait_until_ready()
+        documents = draw_documents(count)
+        dataset = prepare_dataset(folder, documents)
+        if not is_quick:
+            documents["entities"] = fit_for_spacy(documents["annotated"])
         for name, (pipeline, named) in built.items():
-            (folder / f"case-{name}").mkdir()
-            yield Case(name, pipeline, named, documents, dataset, folder / f"case-{name}", service.url)
+            own = folder / f"case-{name}"
+            own.mkdir()
+            yield Case(name, pipeline, named, documents, dataset, own, service, f"/{name}" if len(served) > 1 else "")
     finally:
         service.stop()
 
@@ -162,8 +175,11 @@ def build_pipelines(folder: Path, *, is_quick: bool) -> Iterator[tuple[str, tupl
         command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / linker)
         yield linker, (str(folder / linker), named)
     if not is_quick:
+        named = ("--kb", "starter", "--linker", "tfidf", "--types", "Disease")
+        command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / "types")
+        yield "types", (str(folder / "types"), named)
         kb = build_part_of_hpo(folder)
-        named = ("--kb", str(kb), "--linker", "dense", "--model", str(model_folder("minilm")))
+        named = ("--kb", str(kb), "--linker", "dense", "--model", str(model_folder("minilm")), "--dtype", "fp32")
         command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / "dense")
         yield "dense", (str(folder / "dense"), named)
 
@@ -190,7 +206,6 @@ def prepare_dataset(folder: Path, documents: Documents) -> Path:
     gold = [Document(doc.id, doc.text, doc.mentions) for doc in onym.open_dataset(dataset).documents("test")]
     documents |= {
         "texts": documents["raw"] + documents["annotated"],
-        "entities": fit_for_spacy(documents["annotated"]),
         "gold": gold,
         "found": [replace(doc, mentions=()) for doc in gold],
     }

