@@ -1,0 +1,1 @@
+"""The benchmark `same-answers`: every way to link, on the same texts."""

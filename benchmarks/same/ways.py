@@ -9,7 +9,7 @@ import asyncio
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -47,7 +47,7 @@ Answers = dict[str, list[Answer]]
 class Case:
     """A pipeline and the documents that it links. `named` are the options of the commands that name its linker instead.
 
-    `route` is the part of the service's paths that names the pipeline.
+    `route` is the part of the service's paths that names the pipeline; `kept` has the expected answers by kind of documents.
     """
 
     name: str
@@ -56,12 +56,14 @@ class Case:
     documents: Documents
     dataset: Path
     folder: Path
-    service: Running
-    route: str
+    service: Running | None = None
+    route: str = ""
+    kept: dict[str, Answers] = field(default_factory=dict)
 
     @property
     def url(self) -> str:
         """The address of the service, which waits until all pipelines are open."""
+        assert self.service, "this case has no service"
         self.service.wait_until_ready()
         return self.service.url
 
@@ -69,16 +71,12 @@ class Case:
     def loaded(self) -> onym.Pipeline:
         return onym.load(self.pipeline)
 
-    @cached_property
-    def _expected(self) -> dict[str, Answers]:
-        return {}
-
     def expected(self, kind: str) -> Answers:
         """Return the answers of `Pipeline.link_many`."""
-        if kind not in self._expected:
+        if kind not in self.kept:
             pipeline = self.loaded.for_terms() if kind == "terms" else self.loaded
-            self._expected[kind] = of_linked(pipeline.link_many(self.documents[kind]))
-        return self._expected[kind]
+            self.kept[kind] = of_linked(pipeline.link_many(self.documents[kind]))
+        return self.kept[kind]
 
     def file(self, kind: str) -> Path:
         """Return the file of the documents, or the table of the terms."""
@@ -136,12 +134,11 @@ def migrated(answer: Answer) -> Answer | None:
 
 
 def of_linked(linked: Iterable[LinkedDocument]) -> Answers:
-    return {each.document.id: [_of_link(link.mention, link) for link in each.links] for each in linked}
+    return {each.document.id: [of_link(link.mention, link.mention.surface, link) for link in each.links] for each in linked}
 
 
-def _of_link(span: Any, link: Any) -> Answer:
-    """Return the answer of a link, in an object that has the fields of `onym.Link`."""
-    surface = span.surface
+def of_link(span: Any, surface: str, link: Any) -> Answer:
+    """Return the answer of a link, or of another object with its candidates, reason and confidence."""
     ids = tuple(each.concept_id.lower() for each in link.candidates)
     scores = tuple(each.score for each in link.candidates)
     return Answer(span.start, span.end, surface, None if link.nil_reason else ids[0], ids, scores, link.confidence)
@@ -168,9 +165,13 @@ def of_terms(documents: Iterable[Document], rows: Iterable[dict[str, Any]]) -> A
     return {doc.id: [of_row(row, doc.text, (0, len(doc.text)))] for doc, row in zip(documents, rows, strict=True)}
 
 
-def of_predictions(path: Path, documents: Iterable[Document]) -> Answers:
-    answers: Answers = {doc.id: [] for doc in documents}
-    texts = {doc.id: doc.text for doc in documents}
+def none_yet(documents: Iterable[Document]) -> tuple[Answers, dict[str, str]]:
+    """Return empty answers and the texts by id, for ways whose answers come in any order."""
+    return {doc.id: [] for doc in documents}, {doc.id: doc.text for doc in documents}
+
+
+def of_predictions(path: Path, documents: Sequence[Document]) -> Answers:
+    answers, texts = none_yet(documents)
     for one in onym.read_predictions(path):
         ids = tuple(own[0].lower() for own, _, _ in one.answers)
         scores = tuple(score for _, score, _ in one.answers)
@@ -207,7 +208,8 @@ def python_link(case: Case) -> Answers:
 
 def python_explain(case: Case) -> Answers:
     documents = case.documents["texts"]
-    return {doc.id: [_of_link(each.link.mention, each.link) for each in case.loaded.explain(doc)] for doc in documents}
+    explained = {doc.id: [each.link for each in case.loaded.explain(doc)] for doc in documents}
+    return {text: [of_link(link.mention, link.mention.surface, link) for link in links] for text, links in explained.items()}
 
 
 def cli_link(case: Case) -> Answers:
@@ -233,11 +235,10 @@ def cli_link_kb(case: Case) -> Answers:
 
 
 def cli_explain(case: Case) -> Answers:
-    answers: Answers = {doc.id: [] for doc in case.documents["texts"]}
-    texts = {doc.id: doc.text for doc in case.documents["texts"]}
+    answers, texts = none_yet(case.documents["texts"])
     for row in read_lines(command("explain", case.file("texts"), "--pipeline", case.pipeline, "--json")):
         if "rejected" not in row:
-            answers[row["document"]].append(best(of_row(row, texts[row["document"]])))
+            answers[row["document"]].append(of_row(row, texts[row["document"]]))
     return answers
 
 
@@ -261,49 +262,42 @@ def review(case: Case) -> Answers:
 
     path = case.folder / "desk.sqlite"
     command("review", "create", _batch_run(case), "--kb", case.pipeline, "-o", path)
-    answers: Answers = {doc.id: [] for doc in case.documents["texts"]}
+    answers, _ = none_yet(case.documents["texts"])
     with open_desk(path) as desk:
         names = {doc.number: doc.id for doc in desk.documents()}
         for link in desk.links():
-            answers[names[link.document]].append(_of_link(link, link))
+            answers[names[link.document]].append(of_link(link, link.surface, link))
     return answers
 
 
 def migrate(case: Case) -> Answers:
     """Return the concepts that `onym migrate` chooses if each id has two successors: a mention's first two candidates."""
-    successors: dict[str, list[str]] = {}
+    successors: dict[str, tuple[str, ...]] = {}
     documents = []
-    for doc in case.loaded.link_many(case.documents["annotated"]):
-        ids = [f"old:{len(successors) + number}" for number in range(len(doc.links))]
+    for doc in case.documents["annotated"]:
         mentions = []
-        for old, link in zip(ids, doc.links, strict=True):
-            targets = [each.obo_id for each in link.candidates[:2]]
-            successors[old] = targets
-            mentions.append(
-                onym.Mention(
-                    link.mention.start, link.mention.end, link.mention.surface, (old,) * (len(targets) > 1), link.mention.type
-                )
-            )
-        documents.append(Document(doc.document.id, doc.document.text, tuple(mentions)))
-    audit = _migrate(case, documents, successors)
-    answers: Answers = {doc.id: [] for doc in documents}
-    texts = {doc.id: doc.text for doc in documents}
-    for row in audit:
+        for mention, answer in zip(doc.mentions, case.expected("annotated")[doc.id], strict=True):
+            old = f"old:{len(successors)}"
+            successors[old] = answer.ids[:2]
+            mentions.append(replace(mention, concept_ids=(old,) if len(answer.ids) > 1 else ()))
+        documents.append(replace(doc, mentions=tuple(mentions)))
+    answers, texts = none_yet(documents)
+    for row in _migrate(case, documents, successors):
         if row["part"] == "mention" and row["outcome"] == "relinked":
             found = of_row({**row, "concept_id": row["new"], "score": 0.0}, texts[row["document"]])
             answers[row["document"]].append(found._replace(scores=()))
     return answers
 
 
-def _migrate(case: Case, documents: Sequence[Document], successors: dict[str, list[str]]) -> list[dict[str, Any]]:
+def _migrate(case: Case, documents: Sequence[Document], successors: dict[str, tuple[str, ...]]) -> list[dict[str, Any]]:
     """Migrate documents from a release in which every id is retired, and return the audit table."""
     folder = case.folder / "migrate"
     folder.mkdir()
     terms = (
-        f"[Term]\nid: {old.upper()}\nname: {old}\nis_obsolete: true\n" + "".join(f"consider: {each}\n" for each in targets)
+        "\n".join(["[Term]", f"id: {old}", f"name: {old}", "is_obsolete: true", *(f"consider: {each}" for each in targets), ""])
         for old, targets in successors.items()
     )
-    header = "format-version: 1.2\nontology: old\n\n[Term]\nid: OLD:KEPT\nname: kept\n"
+    header = "format-version: 1.2\nontology: old\n\n[Term]\nid: old:kept\nname: kept\n"
     (folder / "old.obo").write_text("\n".join([header, *terms]), "utf-8")
     (folder / "old.toml").write_text('name = "old"\n[[sources]]\npath = "old.obo"\n', "utf-8")
     command("kb", "build", folder / "old.toml", "--output", folder / "old")
@@ -402,16 +396,9 @@ def _spacy(case: Case, kind: str) -> Answers:
 
     documents = case.documents[kind]
     docs = nlp.pipe(map(read, documents))
-    return {
-        document.id: [_of_span(document.text, span._.onym) for span in doc.spans["onym"]]
-        for document, doc in zip(documents, docs, strict=True)
-    }
-
-
-def _of_span(text: str, link: Any) -> Answer:
-    ids, scores = tuple(each.concept_id.lower() for each in link.candidates), tuple(each.score for each in link.candidates)
-    concept_id = link.concept_id and link.concept_id.lower()
-    return Answer(link.start, link.end, text[link.start : link.end], concept_id, ids, scores, link.confidence)
+    found = {document.id: [span._.onym for span in doc.spans["onym"]] for document, doc in zip(documents, docs, strict=True)}
+    texts = {document.id: document.text for document in documents}
+    return {text: [of_link(link, texts[text][link.start : link.end], link) for link in links] for text, links in found.items()}
 
 
 def fit_for_spacy(documents: Iterable[Document]) -> list[Document]:
@@ -422,8 +409,8 @@ def fit_for_spacy(documents: Iterable[Document]) -> list[Document]:
     nlp, fit = blank("en"), []
     for document in documents:
         doc = nlp.make_doc(document.text)
-        found = {(each.start, each.end): doc.char_span(each.start, each.end) for each in document.mentions}
-        kept = {(span.start_char, span.end_char) for span in filter_spans([span for span in found.values() if span])}
+        whole = filter(None, (doc.char_span(each.start, each.end) for each in document.mentions))
+        kept = {(span.start_char, span.end_char) for span in filter_spans(whole)}
         mentions = sorted((each for each in document.mentions if (each.start, each.end) in kept), key=lambda each: each.start)
         if mentions:
             fit.append(Document(document.id, document.text, tuple(mentions)))
