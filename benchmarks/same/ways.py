@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 import polars as pl
@@ -20,7 +20,10 @@ import polars as pl
 import onym
 from benchmarks.same.texts import Documents
 from benchmarks.serve.running import Running
-from onym.types import Document, LinkedDocument
+from onym.types import Document, LinkedDocument, Mention
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span
 
 TOP_K = 10
 _AT_ONCE = 10  # queries per request of OpenRefine
@@ -384,14 +387,13 @@ def spacy_entities(case: Case) -> Answers:
 
 def _spacy(case: Case, kind: str) -> Answers:
     from spacy import blank
-    from spacy.tokens import Doc
 
     nlp = blank("en")
     nlp.add_pipe("onym", config={"pipeline": case.pipeline, "use_entities": kind == "entities"})
 
     def read(document: Document) -> Doc:
         doc = nlp.make_doc(document.text)
-        doc.ents = [doc.char_span(each.start, each.end, label=each.type) for each in document.mentions]
+        doc.ents = _spans(doc, document.mentions)
         return doc
 
     documents = case.documents[kind]
@@ -399,6 +401,11 @@ def _spacy(case: Case, kind: str) -> Answers:
     found = {document.id: [span._.onym for span in doc.spans["onym"]] for document, doc in zip(documents, docs, strict=True)}
     texts = {document.id: document.text for document in documents}
     return {text: [of_link(link, texts[text][link.start : link.end], link) for link in links] for text, links in found.items()}
+
+
+def _spans(doc: Doc, mentions: Iterable[Mention]) -> list[Span]:
+    """Return the mentions that are whole tokens."""
+    return list(filter(None, (doc.char_span(each.start, each.end, label=each.type) for each in mentions)))
 
 
 def fit_for_spacy(documents: Iterable[Document]) -> list[Document]:
@@ -409,8 +416,7 @@ def fit_for_spacy(documents: Iterable[Document]) -> list[Document]:
     nlp, fit = blank("en"), []
     for document in documents:
         doc = nlp.make_doc(document.text)
-        whole = filter(None, (doc.char_span(each.start, each.end) for each in document.mentions))
-        kept = {(span.start_char, span.end_char) for span in filter_spans(whole)}
+        kept = {(span.start_char, span.end_char) for span in filter_spans(_spans(doc, document.mentions))}
         mentions = sorted((each for each in document.mentions if (each.start, each.end) in kept), key=lambda each: each.start)
         if mentions:
             fit.append(Document(document.id, document.text, tuple(mentions)))

@@ -126,7 +126,7 @@ def test_ways_give_the_same_answers(case: Case, tmp_path: Path, monkeypatch: pyt
         f"differences_{name}": 0 for name in names
     }
     assert figures["ways"] == len(names)
-    assert not find_missed_bounds(same_answers, figures, is_quick=True)  # type: ignore[arg-type]
+    assert not find_missed_bounds(same_answers, figures, is_quick=True)
 
 
 @pytest.mark.slow
@@ -145,6 +145,6 @@ def test_fails_if_a_way_differs(case: Case, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(same_answers, "WAYS", [way(ask=ask)])
     figures = same_answers.run(quick(tmp_path))
     assert (figures["differences"], figures["differences_link"]) == (1, 1)  # MI is the name of two concepts
-    assert find_missed_bounds(same_answers, figures, is_quick=True) == ["differences is over 0"]  # type: ignore[arg-type]
+    assert find_missed_bounds(same_answers, figures, is_quick=True) == ["differences is over 0"]
     (line,) = map(json.loads, (tmp_path / "differences.jsonl").read_text().splitlines())
     assert (line["way"], line["pipeline"], line["text"], line["expected"][2]) == ("link", "exact", "annotated-1", "MI")
