@@ -46,7 +46,7 @@ from onym.types import Document
 
 UPPER_BOUNDS = {"differences": 0}
 _TEXTS, _QUICK_TEXTS = 200, 28
-_DENSE_CONCEPTS = 2_000
+_DENSE_CONCEPTS = 2_000  # their names are embedded in seconds
 _SLOW = {"mcp", "mcp_map", "spacy", "spacy_entities"}  # importing spaCy or the SDK of MCP takes seconds
 _QUICK = {
     "starter": {"cli_link", "cli_map", "dataframe"},
@@ -165,7 +165,7 @@ def build_pipelines(folder: Path, *, is_quick: bool) -> Iterator[tuple[str, str,
     """Yield the name of each pipeline, its folder, and the options of commands that name its linker instead."""
     yield "starter", "starter", ()
     linkers: dict[str, tuple[object, ...]] = {"exact": ("--kb", "starter"), "tfidf": ("--kb", "starter")}
-    if not is_quick:
+    if not is_quick:  # fp32, because in bf16 scores vary by 1e-3 with the other mentions of a batch
         linkers["types"] = ("--kb", "starter", "--types", "Disease")
         linkers["dense"] = ("--kb", build_part_of_hpo(folder), "--model", model_folder("minilm"), "--dtype", "fp32")
     for name, options in linkers.items():
