@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -60,3 +61,12 @@ def test_score_is_the_geometric_mean() -> None:
     found = decode_tags(log_softmax(logits), np.array([0, 2]))
     assert found.first.tolist() == [0]
     assert abs(float(found.score[0]) - (0.8 * 0.4) ** 0.5) < 1e-3
+
+
+def test_a_text_that_may_be_one_mention_takes_little_memory() -> None:
+    log_chances = log_softmax(np.zeros((20_000, 25), dtype=np.float32))
+    tracemalloc.start()
+    decode_tags(log_chances, np.array([0, 20_000]))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 20_000  # bytes; the input has 100 per token

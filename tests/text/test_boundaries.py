@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from onym.corpora.formats import pubtator
 from onym.store.files.source import Source
+from onym.text import analysis, boundaries
 from onym.text.boundaries import may_cross_sentences, sentences, words
 from onym.types import Document, Offsets
 
@@ -200,3 +203,12 @@ def test_boundaries_agree_with_gold_mentions(real_data: Path) -> None:
             at_words += mention.start in starts and mention.end in ends
     assert found > 9 * len(docs) > 20_000
     assert at_words > 0.997 * mentions > 30_000
+
+
+@pytest.mark.parametrize("compile_pattern", [boundaries._any_word, analysis._clusters])
+def test_patterns_of_all_characters_take_little_memory(compile_pattern: Any) -> None:
+    tracemalloc.start()
+    compile_pattern.__wrapped__()  # without the cache
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10e6

@@ -34,7 +34,7 @@ from onym.detect.tags import decode_tags, log_softmax, score_tags
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
-from onym.models.student import Floats, Head, Network, NumpyNetwork, Student, WordVectors, merge_head, open_student
+from onym.models.student import TAGS, Floats, Head, Network, NumpyNetwork, Student, WordVectors, merge_head, open_student
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.text.analysis import AnalysedDocument, analyse
 from onym.text.tokens import WordTokens
@@ -236,8 +236,10 @@ class Tagger:
         if not len(tokens):
             return Tagging(tokens, np.empty((0, 1), dtype=np.float32), self._types, self.wanted)
         marks = self._marks.mark(tokens, texts, [doc.analysis.abbreviations for doc in docs])
-        found = [self._chances(tokens, marks, group) for group in _group(_windows(tokens.bounds.tolist()))]
-        return Tagging(tokens, np.concatenate(found), self._types, self.wanted)
+        log_chances = np.empty((len(tokens), 1 + TAGS * len(self._types)), dtype=np.float32)
+        for group in _group(_windows(tokens.bounds.tolist())):
+            log_chances[group[0].kept_start : group[-1].kept_end] = self._chances(tokens, marks, group)
+        return Tagging(tokens, log_chances, self._types, self.wanted)
 
     def _chances(self, tokens: WordTokens, marks: Bits, windows: Sequence[_Window]) -> Floats:
         """Return the log probabilities of the tags of windows that follow each other; a window is read by itself."""

@@ -87,20 +87,20 @@ def _stretches(log_chances: Floats, bounds: Ints) -> list[tuple[Ints, int]]:
 def _decode_stretches(log_chances: Floats, firsts: Ints, length: int) -> tuple[Ints, Ints, Ints]:
     """Return the spans in stretches of one length: first token, last token, type."""
     allowed, start, end = _rules(log_chances.shape[1])
-    at = firsts[:, None] + np.arange(length)
-    best, back = log_chances[firsts] + start, []
+    rows, best = np.arange(len(firsts)), log_chances[firsts] + start
+    back = np.empty((length - 1, *best.shape), dtype=np.min_scalar_type(best.shape[1]))  # a whole text may be one stretch
     for column in range(1, length):
         scores = best[:, :, None] + allowed
-        back.append(scores.argmax(axis=1))
-        best = scores.max(axis=1) + log_chances[at[:, column]]
-    tags = np.empty((len(firsts), length), dtype=np.int64)
+        back[column - 1] = scores.argmax(axis=1)
+        best = scores.max(axis=1) + log_chances[firsts + column]
+    tags = np.empty((len(firsts), length), dtype=np.int32)
     tags[:, -1] = (best + end).argmax(axis=1)
-    rows = np.arange(len(firsts))
     for column in range(length - 2, -1, -1):
         tags[:, column] = back[column][rows, tags[:, column + 1]]
     kinds = np.where(tags > 0, (tags - 1) % TAGS, -1)
-    begins, ends = (kinds == _BEGIN) | (kinds == _SINGLE), (kinds == _END) | (kinds == _SINGLE)
-    return at[begins], at[ends], (tags[begins] - 1) // TAGS  # in order, so that the n-th begin belongs to the n-th end
+    row, first = np.nonzero((kinds == _BEGIN) | (kinds == _SINGLE))
+    last = np.nonzero((kinds == _END) | (kinds == _SINGLE))[1]  # in order, so that the n-th begin belongs to the n-th end
+    return firsts[row] + first, firsts[row] + last, (tags[row, first].astype(np.int64) - 1) // TAGS
 
 
 def score_tags(log_chances: Floats, first: Ints, last: Ints, types: Ints) -> Floats:

@@ -137,9 +137,9 @@ def collapse(text: str) -> Iterator[Stretch]:
 @cache
 def _clusters() -> re.Pattern[str]:
     """Compile a pattern that splits text into runs that NFKC does not change, and clusters to be normalised as a unit."""
-    chars = list(map(chr, range(0x110000)))
-    decomposed = [(char, parts) for char, parts in zip(chars, map(unicodedata.decomposition, chars), strict=True) if parts]
-    joined = {char for char, order in zip(chars, map(unicodedata.combining, chars), strict=True) if order}
+    chars = range(0x110000)  # as a list of characters they would take 100 MB
+    decomposed = [(char, parts) for char in map(chr, chars) if (parts := unicodedata.decomposition(char))]
+    joined = {char for char in map(chr, chars) if unicodedata.combining(char)}
     joined |= _seconds(decomposed)
     joined |= {char for char, _ in decomposed if unicodedata.normalize("NFKD", char)[0] in joined}
     changed = {char for char, _ in decomposed if unicodedata.normalize("NFKC", char) != char}

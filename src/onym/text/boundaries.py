@@ -142,8 +142,8 @@ def may_cross_sentences(surface: str) -> bool:
 @cache
 def _any_word() -> re.Pattern[str]:
     """Compile the pattern of a word in any script; `re` has no character class for combining marks."""
-    chars = [chr(code) for code in range(0x300, sys.maxunicode + 1)]
-    mark = any_of([char for char, kind in zip(chars, map(unicodedata.category, chars), strict=True) if kind[0] == "M"])
+    chars = map(chr, range(0x300, sys.maxunicode + 1))  # as a list they would take 100 MB
+    mark = any_of([char for char in chars if unicodedata.category(char)[0] == "M"])
     run = rf"[^\W_](?:[^\W_]|{mark})*+"
     return re.compile(rf"{run}(?:[{INVISIBLE}]++{run})*+")
 

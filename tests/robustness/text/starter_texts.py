@@ -54,6 +54,7 @@ def numbered_definitions(length: int) -> str:
     return "".join(f"heart failure {number} (HF{number}) " for number in range(length // 20))[:length]
 
 
+_SYMBOLS = ("opening brackets", "null", "right to left")
 REPEATED: dict[str, Shape] = {
     "one definition again and again": over("heart failure (HF) "),
     "prose that repeats its definitions": over(DEFINING),
@@ -61,5 +62,6 @@ REPEATED: dict[str, Shape] = {
     "a new short form in each phrase": numbered_definitions,
     "surfaces of rules": over("treated patients "),
     "all pairs of brackets": over("(a) [b] {c} <d> (HF) "),
-    **{name: SHAPES[name] for name in ("opening brackets", "overrides", "null", "numbers", "letters and hyphens")},
+    "numbers and commas": over("1,"),
+    **{name: SHAPES[name] for name in (*_SYMBOLS, "overrides", "numbers", "letters and hyphens")},
 }
