@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from onym.batch.engines import DIED, ShardQueue
@@ -19,6 +20,7 @@ from onym.batch.run import run_batch
 from onym.errors import ConfigError, InternalError, OnymError
 from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, bytes_of, corpus_at, pipeline_at, plan_run
+from tests.robustness.attacks.of_parquet import forge_rows
 from tests.robustness.own_network import own_network
 
 
@@ -48,6 +50,22 @@ def test_command_line_starts_local_cluster(tiny_kb: Path, tmp_path: Path) -> Non
         path.unlink()
     run_batch(out, engine=InlineEngine())
     assert bytes_of(out) == by_ray
+
+
+@pytest.mark.slow
+def test_hostile_input_and_output_of_a_shard_are_as_harmless_as_on_one_machine(tiny_kb: Path, tmp_path: Path) -> None:
+    pipeline, corpus, out = pipeline_at(tiny_kb, tmp_path), corpus_at(tmp_path), tmp_path / "out"
+    text = pa.schema([("id", pa.string()), ("text", pa.string())])
+    (corpus / "bomb.parquet").write_bytes(forge_rows(text, "text"))  # 3.6 GB of texts
+    (corpus / "symbols.txt").write_text("(" * 100_000)
+    (corpus / "bytes.jsonl").write_bytes(b'{"id": "1", "text": "\xff"}\n{"id": 1e400}\n\x00')
+    plan_batch([corpus], pipeline, out, shard_bytes=300)
+    run_batch(out, engine=InlineEngine())
+    right = bytes_of(out)
+    for path, content in zip(sorted((out / "shards").iterdir()), (forge_rows(text, "text"), b"PAR1", b""), strict=False):
+        path.write_bytes(content)
+    _in_own_network("-m", "onym", "batch", "run", out.name, "--engine", "ray", "--workers", "1", at=tmp_path, status=5)
+    assert bytes_of(out) == right
 
 
 class _CrashedError(Exception):
@@ -170,8 +188,8 @@ def test_error_if_cluster_is_unreachable(queue: ShardQueue, monkeypatch: pytest.
     assert (caught.value.code, caught.value.where) == ("batch-cluster-failed", "head:6379")
 
 
-def _in_own_network(*words: str, at: Path | None = None) -> None:
+def _in_own_network(*words: str, at: Path | None = None, status: int = 0) -> None:
     root = Path(__file__).parents[2]
     command = own_network("env", "-C", str(at or root), sys.executable, *words)
     done = subprocess.run(command, cwd=root, capture_output=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr.decode()[-2000:]
+    assert done.returncode == status, done.stderr.decode()[-2000:]

@@ -37,6 +37,7 @@ class Attack:
     what: str
     check: Check
     has_succeeded: bool = True
+    needs_browser: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,11 @@ def _megabytes(line: str) -> float:
     return int(line.split()[1]) / 1024 if line.startswith("VmHWM:") else 0.0
 
 
-def attack(what: str, *, has_succeeded: bool = True) -> Callable[[Check], Check]:
+def attack(what: str, *, has_succeeded: bool = True, needs_browser: bool = False) -> Callable[[Check], Check]:
     """Register a check as a row of the suite; `what` says what the attacker does, and whether it ever worked."""
 
     def register(check: Check) -> Check:
-        ROWS.append(Attack(check.__name__, what, check, has_succeeded))
+        ROWS.append(Attack(check.__name__, what, check, has_succeeded, needs_browser))
         return check
 
     return register

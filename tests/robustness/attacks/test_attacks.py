@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from onym.kb import KnowledgeBase
 from tests.robustness.attacks.rows import Attack, Place, find_attacks
+from tests.robustness.serve.browser import missing
 
 
 def test_attacks_have_unique_names() -> None:
@@ -18,4 +20,6 @@ def test_attacks_have_unique_names() -> None:
 
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in find_attacks()])
 def test_attack_is_repelled(row: Attack, tmp_path: Path, tiny_kb: Path) -> None:
+    if row.needs_browser and (why := missing()) and not os.environ.get("CI"):
+        pytest.skip(why)
     row.check(Place(tmp_path, KnowledgeBase.open(tiny_kb)))
