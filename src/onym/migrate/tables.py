@@ -92,7 +92,11 @@ class TableMigration:
 
     def _write_lines(self, file: BinaryIO) -> Iterator[LinkRecord]:
         for number, line in enumerate(_text_lines(InputFile.from_path(self.path)), 1):
-            plain = parse_line(line.encode(), f"{self.path.name}:{number}")
+            where = f"{self.path.name}:{number}"
+            plain = parse_line(line.encode(), where)
+            if not isinstance(plain, dict):
+                fix = "write the table again with Onym"
+                raise InputError("table-malformed", "a line is not a JSON object", where=where, fix=fix)
             new, fates = self._migrate_row(list(plain), list(plain.values()))
             added = dict(zip(self._name_columns(list(plain)), self._describe(fates), strict=True))
             file.write(json.dumps(dict(zip(plain, new, strict=True)) | added, ensure_ascii=False).encode() + b"\n")
@@ -300,7 +304,8 @@ def _names_of(path: Path) -> list[str]:
     if kind == ".xlsx":
         return [cell_text(name) for name in next(read_cells(path), ())]
     if kind == ".jsonl":
-        return list(parse_line(next(_text_lines(file), "{}").encode(), file.name))
+        first = parse_line(next(_text_lines(file), "{}").encode(), file.name)
+        return list(first) if isinstance(first, dict) else []  # a corpus may be one list
     return [name.strip() for name in header(file, _form_of(file, (CONCEPT_COLUMN, *_SSSOM_COLUMNS, *COLUMNS)))]
 
 

@@ -37,13 +37,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, object]:
     attacks = [each for each in find_attacks() if options.only in each.name][:: 4 if options.quick else 1]
     with tempfile.TemporaryDirectory() as folder:
-        kb = _build_kb(Path(folder))
+        kb = build_small_kb(Path(folder))
         rows = [_repeat(each, kb) for each in attacks]
     succeeded = sum(each.has_succeeded for each in attacks)
     return {"attacks": len(rows), "succeeded": succeeded, "failing": sum(not row["repelled"] for row in rows), "rows": rows}
 
 
-def _build_kb(folder: Path) -> KnowledgeBase:
+def build_small_kb(folder: Path) -> KnowledgeBase:
+    """Build a knowledge base of three concepts in the folder `kb`."""
     (folder / "small.tsv").write_text(_NAMES)
     build_kb(Recipe.of({"sources": [{"path": "small.tsv"}]}), folder / "kb", root=folder)
     return KnowledgeBase.open(folder / "kb")

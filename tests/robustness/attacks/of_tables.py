@@ -157,3 +157,28 @@ def corrections_without_a_meaning(place: Place) -> None:
         path = place.folder / f"{number}.onymc"
         path.write_text(content)
         place.onym("migrate", path, "--from", kb, "--to", kb, "-o", f"new{number}.onymc").require_refused()
+
+
+@attack("lines of a table of links or of a corpus are no JSON objects: onym migrate")
+def lines_that_are_no_objects(place: Place) -> None:
+    kb, link = place.kb_path, json.dumps(_GOOD)
+    for number, lines in enumerate(("null", "[]", "5", '"x"', f"[{link}]", f"{link}\nnull", f"{link}\n[]", f"{link}\n5")):
+        path = place.folder / f"{number}.jsonl"
+        path.write_text(f"{lines}\n")
+        place.onym("migrate", path, "--from", kb, "--to", kb, "-o", f"new{number}.jsonl").require_told()
+
+
+@attack(
+    "an integer of a JSON file has 5,000 digits, at which the parser ends the process (SIGSEGV): link, migrate, corpus check"
+)
+def integers_of_5000_digits(place: Place) -> None:
+    digits, kb = "9" * 5_000, place.kb_path
+    for number, text in enumerate(
+        (f'{{"n": {digits}, "text": "fever"}}', f'[{{"n": -{digits}}}]', digits, f'{{"a": [{digits}.5]}}')
+    ):
+        for ending in ("json", "jsonl"):
+            path = place.folder / f"{number}.{ending}"
+            path.write_text(f"{text}\n")
+            place.onym("link", path, "--kb", kb, "-o", f"{path.name}.links.jsonl").require_told()
+            place.onym("corpus", "check", path).require_told()
+            place.onym("migrate", path, "--from", kb, "--to", kb, "-o", f"{path.name}.new.{ending}").require_told()

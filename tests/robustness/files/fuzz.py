@@ -40,9 +40,11 @@ class Suite:
     files: Callable[[int, str, int], Mapping[str, bytes]]
 
 
-def add_fuzz_options(parser: argparse.ArgumentParser, readers: Sequence[str]) -> None:
-    parser.add_argument("--cases", type=int, default=0, help="cases per format (default: 100,000, or 300 with --quick)")
-    parser.add_argument("--readers", default=",".join(readers), help="comma-separated formats (default: all)")
+def add_fuzz_options(
+    parser: argparse.ArgumentParser, readers: Sequence[str], *, cases: str = "100,000, or 300 with --quick"
+) -> None:
+    parser.add_argument("--cases", type=int, default=0, help=f"cases per reader (default: {cases})")
+    parser.add_argument("--readers", default=",".join(readers), help="comma-separated readers (default: all)")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--replay", default="", metavar="READER:NUMBER", help="run only this case and report what happens")

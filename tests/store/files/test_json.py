@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, LimitError, OnymError
 from onym.store.files import json as json_files
-from onym.store.files.json import first_byte, iter_items, iter_pairs, parse_line
+from onym.store.files.json import first_byte, iter_items, iter_pairs, keys_in, parse_line
 from onym.store.files.source import InputFile
 from onym.store.limits import Limits
 from tests.store.answers import answer
@@ -181,3 +181,8 @@ def test_any_input_gives_items_or_an_error_without_its_text(data: bytes) -> None
         said += answer(lambda text=text: list(iter_pairs(file(text))))  # type: ignore[misc]
         said += answer(lambda text=text: parse_line(text, "a:1"))  # type: ignore[misc]
         assert "secret" not in said
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "-" + "9" * 100_000, "9" * 5_000 + ".5"])
+def test_keys_before_a_number_of_many_digits_are_read(number: str) -> None:
+    assert keys_in(f'{{"id": 1, "n": {number}, "text": ""}}'.encode(), 9)[0][:2] == ["id", "n"]

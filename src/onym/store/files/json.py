@@ -25,6 +25,9 @@ _STEP = np.zeros(256, dtype=np.int8)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 _PAIR = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+# ijson ends the process (SIGSEGV) at an integer of more digits than Python converts, unless it reads numbers as floats. Then it
+# rejects those beyond 2**63, so this is done only where there is such a number.
+_LONG_NUMBER = re.compile(rb"[0-9]{600}")
 # An escape sequence or surrogate pair that is cut off at the end of a chunk.
 _CUT = re.compile(rb"\\(?:u(?:[dD](?:[89abAB](?:[0-9a-fA-F]{0,2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9a-fA-F]?)?)?)?)?)?)?)?)?$")
 
@@ -69,7 +72,7 @@ def keys_in(data: bytes, count: int) -> tuple[list[str], bool]:
     keys: list[str] = []
     prefix = "item" if data.startswith(b"[") else ""
     try:
-        for where, event, value in ijson.parse(data, multiple_values=True):
+        for where, event, value in ijson.parse(data, multiple_values=True, use_float=_LONG_NUMBER.search(data) is not None):
             if event == "map_key" and where == prefix:
                 keys.append(value)
             if event == "end_map" and where == prefix:
