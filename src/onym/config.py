@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any, Self
@@ -9,6 +10,8 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from onym.errors import ConfigError, InputError
+
+_LONG_KEY = re.compile(rb"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){64}""")  # `a.a.a...`: tomllib takes quadratic time
 
 
 class Strict(BaseModel):
@@ -50,6 +53,8 @@ def parse_toml(data: bytes, where: str) -> dict[str, Any]:
     {'red': 3}
     """
     try:
+        if _LONG_KEY.search(data):
+            raise ValueError("a key has too many parts")
         return tomllib.loads(data.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+    except (ValueError, RecursionError) as e:  # also for integers of thousands of digits
         raise ConfigError("config-invalid", f"not valid TOML: {e}", where=where) from e

@@ -120,7 +120,13 @@ def _read_quarantine(storage: Storage) -> dict[int, Quarantined]:
             with storage.open(f"{QUARANTINE}/{name}") as file:
                 values = json.loads(file.read(1 << 16))
             found[int(values["shard"])] = Quarantined(int(values["shard"]), str(values["code"]), str(values["what"]))
-        except (OSError, ValueError, KeyError, TypeError):  # not a quarantine record, or removed by another process
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            RecursionError,
+        ):  # not a quarantine record, or removed by another process
             continue
     return found
 

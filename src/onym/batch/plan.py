@@ -186,7 +186,7 @@ def read_plan(storage: Storage) -> BatchPlan:
             values = json.loads(file.read(_MAX_BYTES))
     except FileNotFoundError as e:
         raise InputError("batch-no-plan", "the folder has no plan", where=storage.url, fix=fix) from e
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise IntegrityError("batch-plan-malformed", "plan.json is not valid JSON", where=storage.url, fix=fix) from e
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         what = f"plan.json does not have format {FORMAT}"

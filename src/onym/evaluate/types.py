@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from onym.errors import ConfigError
 from onym.evaluate.task import EvaluationTask
@@ -58,24 +59,27 @@ def _rows(task: EvaluationTask, mention: Mention) -> list[int]:
 
 def read_trained_types(folder: Path) -> tuple[str, ...]:
     """Read from a pipeline's folder the annotated types that it was trained on; empty if not trained, or trained on all."""
-    path = folder / TRAINING_REQUEST
-    if not path.is_file():
-        return ()
-    try:
-        types = json.loads(read_small(path))["types"]
-        return tuple(map(str, dict(types)))
-    except (ValueError, KeyError, TypeError) as e:
-        what = "the training configuration has no valid entry 'types'"
-        raise ConfigError("config-invalid", what, where=str(path), fix="give the types to score with --type") from e
+    return tuple(_read_request(folder, "types", lambda types: map(str, dict(types)), "give the types to score with --type"))
 
 
 def is_trained_on(folder: Path, dataset: str) -> bool:
     """Return whether the pipeline in a folder was trained on the train split of a dataset, given by its name or folder."""
+    fix = "train the pipeline again"
+    return Path(dataset).resolve() in _read_request(
+        folder, "datasets", lambda names: (Path(name).resolve() for name in names), fix
+    )
+
+
+def _read_request(folder: Path, key: str, parse: Callable[[Any], Iterable[Any]], fix: str) -> list[Any]:
+    """Read an entry of a pipeline's training configuration; empty if the pipeline was not trained, or has no such entry."""
     path = folder / TRAINING_REQUEST
     if not path.is_file():
-        return False
-    names = json.loads(read_small(path)).get("datasets", ())
-    return Path(dataset).resolve() in [Path(name).resolve() for name in names]
+        return []
+    try:
+        return list(parse(json.loads(read_small(path)).get(key, ())))
+    except (ValueError, TypeError, AttributeError, RecursionError) as e:
+        what = f"the training configuration has no valid entry {key!r}"
+        raise ConfigError("config-invalid", what, where=str(path), fix=fix) from e
 
 
 def types_of_predictions(*predictions: object) -> tuple[str, ...]:

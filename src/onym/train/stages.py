@@ -114,7 +114,7 @@ def _parse_override(override: str) -> dict[str, Any]:
         raise ConfigError("config-invalid", f"{override!r} is not key=value", fix="write it like optim.steps=100")
     try:
         parsed: Any = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
+    except ValueError:
         parsed = value  # not TOML, so it is a string without quotes
     for part in reversed(parts):
         parsed = {part: parsed}

@@ -182,7 +182,7 @@ def _plain(document: Document, style: Style) -> Plain:
 def _list(text: str) -> list[object]:
     try:
         value = json.loads(text) if text else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return value if isinstance(value, list) else []
 
