@@ -154,15 +154,27 @@ def _message_error(line: bytes) -> JSONRPCError | None:
     >>> _message_error(b'{"jsonrpc": "2.0", "id": 1, "method": "' + bytes([92]) + b'ud800"}').id
     1
     """
-    from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, jsonrpc_message_adapter
+    from mcp.types import INVALID_REQUEST, ErrorData, JSONRPCError, JSONRPCNotification, jsonrpc_message_adapter
 
     try:
-        jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+        if not (isinstance(message, JSONRPCNotification) and _has_id(line)):
+            return None
+        what = (
+            "the id of a request is neither an integer nor a string"  # it would be taken for a notification, and not answered
+        )
     except ValidationError:
         what = f"the line is no JSON-RPC message of at most {_MAX_LINE:,} bytes, in UTF-8 without half surrogate pairs"
-        error = ErrorData(code=INVALID_REQUEST, message=f"[request-malformed] {what}")
-        return JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=error)
-    return None
+    error = ErrorData(code=INVALID_REQUEST, message=f"[request-malformed] {what}")
+    return JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=error)
+
+
+def _has_id(line: bytes) -> bool:
+    """Return whether a message has an id, of whatever type."""
+    try:
+        return "id" in json.loads(line)
+    except (ValueError, RecursionError):
+        return b'"id"' in line
 
 
 def _id_of(line: bytes) -> int | str | None:

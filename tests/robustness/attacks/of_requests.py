@@ -88,3 +88,11 @@ def half_a_surrogate_pair_to_mcp(place: Place) -> None:
     calls = [("tools/call", {"name": "link", "arguments": {"text": text}}) for text in ("fever \ud800", "fever")]
     answers, _ = ask_raw(place.folder / "pipeline", *calls)
     assert [(answer["id"], "error" in answer) for answer in answers] == [(1, True), (2, False)]
+
+
+@attack("requests to `onym mcp` have an id that is no integer and no string, and would never be answered")
+def ids_of_other_types_to_mcp(place: Place) -> None:
+    build_pipeline(place.kb_path, place.folder / "pipeline")
+    request = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "link", "arguments": {"text": "fever"}}}'
+    answers, _ = ask_raw(place.folder / "pipeline", *(request % number for number in ("1.5", "1e400", "null", "[]", "{}", "7")))
+    assert [(answer["id"], "error" in answer) for answer in answers] == [(None, True)] * 5 + [(7, False)]
