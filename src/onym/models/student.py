@@ -218,7 +218,7 @@ class NumpyNetwork:
     def logits(self, words: Floats, bits: npt.NDArray[np.uint8], same: Ints) -> Floats:
         """Return the logits of a document's tokens."""
         weights, layers = self._student.weights, self._student.settings.layers
-        values = bits.astype(np.float32) @ weights["bits"]
+        values: Floats = bits.astype(np.float32) @ weights["bits"]
         values += words
         normalise(values, weights["bits-gain"])
         for layer in range(layers):
@@ -262,7 +262,7 @@ def _pool(values: Floats, same: Ints, weights: Mapping[str, Floats]) -> Floats:
     counts = np.bincount(same)
     means = np.add.reduceat(values[order], np.cumsum(counts) - counts, axis=0) / counts[:, None].astype(np.float32)
     of_words, of_document = weights["pool"][:width], weights["pool"][width:]
-    pooled = (means @ of_words)[same]
+    pooled: npt.NDArray[Any] = (means @ of_words)[same]
     pooled += values.mean(0) @ of_document + weights["pool-bias"]
     pooled += values
     return normalise(pooled, weights["pool-gain"])

@@ -21,8 +21,8 @@ def broken_plans_of_runs(place: Place) -> None:
         record.parent.mkdir(exist_ok=True)
         record.write_text(text)
         place.onym("batch", "status", "out").require_told()
-    whole = plan.read_text()
-    for text in (*_JSON, *(json.dumps(json.loads(whole) | {"format": value}) for value in (None, [], 2**70, "1"))):
+    whole, formats = json.loads(plan.read_text()), ("null", "[]", str(2**70), '"1"')
+    for text in (*_JSON, *(json.dumps(whole | {"format": json.loads(value)}) for value in formats)):
         plan.write_text(text)
         place.onym("batch", "status", "out").require_refused()
         place.onym("batch", "export", "out", "-o", "links.jsonl").require_refused()
