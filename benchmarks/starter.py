@@ -44,7 +44,7 @@ from onym.kb.name_table import FOLDER as NAME_TABLES
 from onym.kb.search import open_similarity
 from onym.linkers import linker_config
 from onym.packs.locate import STARTER, load, locate, read_pipeline
-from onym.pipeline.config import FILE
+from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, store_calibration
 from onym.train.configs import StudentTrainingConfig
 from onym.train.mentions import train_classifier
@@ -98,7 +98,8 @@ def _train(data: Path) -> None:
     with _step("pipeline"):
         if not Path(FILE).exists():
             detector, linker = detector_config(**recipe["detector"]), linker_config(**recipe["linker"])
-            build_pipeline(KB, Path(), detector=detector, linker=linker, **recipe["options"])
+            options = PipelineOptions.of(recipe["options"])
+            build_pipeline(KB, Path(), detector=detector, linker=linker, options=options)
     fitted = recipe["calibration"]
     with _step("confidence of links"):
         if read_pipeline(Path()).calibration is None:

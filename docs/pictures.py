@@ -22,16 +22,16 @@ them. Most took metformin, some insulin; nausea and diarrhea were rare. Reactive
 both times with fever; neither patient had ankylosing spondylitis or psoriasis. Retinopathy was more frequent among those with \
 hypertension."""
 _HOVERED = """<style>
-h2 { display: none }
+h2, details, .legend { display: none }
 .onym { position: relative }
 mark:nth-of-type(2) { outline: 2px solid #374151 }
 mark:nth-of-type(2)::after {
-  content: attr(title); position: absolute; left: 0; top: calc(100% + .8rem); padding: .5rem .8rem;
-  background: #1f2937; color: #fff; font: .7rem/1.5 monospace; border-radius: 4px; white-space: pre }
+  content: attr(title); position: absolute; left: 0; right: 0; top: calc(100% + .8rem); padding: .5rem .8rem;
+  background: #1f2937; color: #fff; font: .7rem/1.5 monospace; border-radius: 4px; white-space: pre-wrap }
 </style>"""
 _CHROMIUM = (
     "chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --hide-scrollbars --window-size=860,430"
+    "--disable-component-update --disable-sync --hide-scrollbars --window-size=860,455"
 )
 
 

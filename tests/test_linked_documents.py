@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
+from onym.pipeline import Pipeline
 from onym.types import COLUMNS, AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem, style_id
 
 FEVER = Candidate("mesh:D005334", "pyrexia", 0.9, "Fever", "Disease")
@@ -167,7 +168,7 @@ def test_html_contains_the_document_text(text: str, spans: list[tuple[int, int]]
 
 def test_candidates_have_preferred_name_and_type(tiny_kb: Any) -> None:
     doc = Document("1", "pyrexia", (Mention(0, 7, "pyrexia"),))
-    (found,) = ExactLinker(KnowledgeBase.open(tiny_kb)).link([doc])
+    found = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))).link(doc)
     assert (found.links[0].candidates[0].preferred_name, found.links[0].candidates[0].type) == ("Fever", "Disease")
 
 

@@ -58,6 +58,36 @@ def test_each_part_works_in_the_command_line_and_in_a_pipeline(work: Path, site_
     assert (work / "links.ids").read_text() == "mesh:D005334\nmesh:D009203\n"
 
 
+def test_components_run_from_a_pipeline_and_from_the_command_line(work: Path, site_folder: Path) -> None:
+    (work / "notes.shout").write_text("!A HOT FLUSH (HF), then HAZY AURA.!\n")
+    onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
+    build = ("pipeline", "build", "--kb", "kb", "--linker", "initials", "--detector", "capitals")
+    onym(*build, "-o", "plain", cwd=work, installed=site_folder)
+    onym(*build, "-o", "p", "--component", "outside-brackets", "--component", "words", cwd=work, installed=site_folder)
+    written = json.loads((work / "p" / "pipeline.json").read_text())
+    assert [each["kind"] for each in written["components"]] == ["outside-brackets", "words"]
+    assert [(each["kind"], each["name"]) for each in written["plug_ins"]][-2:] == [
+        ("component", "outside-brackets"),
+        ("component", "words"),
+    ]
+    named = ("--component", "outside-brackets", "--component", "words")
+    found = {}
+    for name, options in {"plain": (), "p": (), "named": named}.items():
+        pipeline = "p" if name == "p" else "plain"
+        onym("link", "notes.shout", "--pipeline", pipeline, *options, "-o", f"{name}.jsonl", cwd=work, installed=site_folder)
+        lines = [json.loads(line) for line in (work / f"{name}.jsonl").read_text().splitlines()[1:]]
+        found[name] = [(line["start"], line.get("extra")) for line in lines]
+    assert found["plain"] == [(2, None), (13, None), (23, None)]
+    assert found["p"] == found["named"] == [(2, {"words": 2}), (23, {"words": 2})]
+    written["components"][1]["least"] = 3
+    (work / "p" / "pipeline.json").write_text(json.dumps(written))
+    onym("link", "notes.shout", "--pipeline", "p", "-o", "p.jsonl", "--force", cwd=work, installed=site_folder)
+    assert "extra" not in (work / "p.jsonl").read_text()
+    (work / "a.txt").write_text("HOT FLUSH")
+    refused = onym("link", "a.txt", "--pipeline", "p", "-o", "x", cwd=work, installed=None, status=4).stderr
+    assert "[plug-in-missing]" in refused
+
+
 def test_plug_in_can_be_evaluated_on_a_dataset(work: Path, site_folder: Path) -> None:
     onym("kb", "build", "terms.pairs", "-o", "kb", cwd=work, installed=site_folder)
     for split in ("Train", "Test"):
@@ -75,7 +105,7 @@ def test_help_shows_its_options_and_info_its_package(work: Path, site_folder: Pa
     found = {(part["kind"], part["name"]): part for part in parts if part.get("package") == "onym-plug-in"}
     assert set(found) == {
         ("linker", "initials"), ("linker", "exact"), ("detector", "capitals"), ("reader", "pairs"), ("format", "shouted"),
-        ("output", "ids"),
+        ("output", "ids"), ("component", "outside-brackets"), ("component", "words"),
     }  # fmt: skip
     assert found["linker", "initials"]["version"] == "1.2.3"
     assert "built-in" in found["linker", "exact"]["refused"]

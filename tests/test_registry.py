@@ -67,6 +67,14 @@ def test_plug_in_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.load("soundex").__name__ == "onym.linkers.exact"
 
 
+def test_a_kind_without_built_in_parts() -> None:
+    found = Registry("component", None, "onym.nothing", ("place",))
+    assert (found.names, found.parts()) == ((), [])
+    with pytest.raises(ConfigError, match="no component is named 'sections'") as caught:
+        found.load("sections")
+    assert (caught.value.code, caught.value.fix) == ("part-unknown", "install the package that provides it")
+
+
 def test_a_plug_in_cannot_take_the_name_of_a_built_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     found = points(monkeypatch, ("exact", "evil"))
     assert found.part("exact").package == "onym"

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, open_quick_task, open_task
 from onym.evaluate.cases import ConceptResolver, gold_cases
@@ -76,7 +77,7 @@ def systems(task: Task, encoder: Path, model: Path) -> dict[str, Linker]:
 def measure(linker: Linker, documents: Sequence[Document], task: Task) -> tuple[dict[str, float], dict[str, float]]:
     """Return the accuracy and speed of a linker, and the share of mentions that each stage answered."""
     start = time.perf_counter()
-    linked = list(linker.link(documents, top_k=_TOP))
+    linked = list(bare_pipeline(linker, _TOP).link_many(documents))
     seconds = time.perf_counter() - start
     answers = Predictions.of(predictions_of(linked), {}).answers
     judged = gold_cases(documents, lambda key: answers[key], ConceptResolver(task.kb), is_decided=True)

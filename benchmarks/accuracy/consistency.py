@@ -20,13 +20,12 @@ from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import open_quick_task
 from benchmarks.speed.collective_speed import open_model
 from onym.index import open_derived_index
-from onym.linkers import collective, dense, exact
 from onym.linkers.base import Linker
-from onym.linkers.collective import CollectiveLinker
+from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.models.collective import Collective
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 
 _QUICK = 60  # number of documents with --quick; each has one mention
 
@@ -45,7 +44,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     model = open_model(with_names=True) if options.quick else Collective.open(folder_of(options.model))
     rows = []
     for name, settings, linker in systems(task, DenseLinker.from_pretrained(encoder, task.kb), model):
-        figures = judge_annotated(task, predict_with(Pipeline(linker, only=task.only), task))
+        chosen = PipelineOptions(expand_abbreviations=settings["expand_abbreviations"])
+        figures = judge_annotated(task, predict_with(Pipeline(linker, options=chosen, only=task.only), task))
         rows.append({"linker": name, **settings, "strict_r1": figures["strict_r1"], "any_id_r1": figures["any_id_r1"]})
     mentions = sum(len(doc.mentions) for doc in task.documents)
     return {"mentions": mentions, "encoder": encoder.name, "model": model.name or "minilm", "rows": rows}
@@ -53,19 +53,17 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 
 def systems(task: EndToEndTask, encoder: DenseLinker, model: Collective) -> Iterator[tuple[str, dict[str, bool], Linker]]:
     """Yield each linker with and without information from the rest of the document."""
-    for expand in (False, True):
-        options = {"expand_abbreviations": expand}
-        yield "exact", options, ExactLinker(task.kb, exact.ExactLinkerConfig.of(options))
-    for expand in (False, True):
-        options = {"expand_abbreviations": expand}
-        yield "dense", options, DenseLinker(task.kb, encoder.encoder, encoder.index, dense.DenseLinkerConfig.of(options))
+    for name, linker in (("exact", ExactLinker(task.kb)), ("dense", encoder)):
+        for expand in (False, True):
+            yield name, {"expand_abbreviations": expand}, linker
     if model.names is None:
         return
     index = open_derived_index(task.kb, model.names, encoder.index.origin.kind)
     for expand in (False, True):
         for average in (False, True):
-            options = {"expand_abbreviations": expand, "average_repeated_mentions": average}
-            yield "collective", options, CollectiveLinker(task.kb, model, index, collective.CollectiveLinkerConfig.of(options))
+            config = CollectiveLinkerConfig(average_repeated_mentions=average)
+            settings = {"expand_abbreviations": expand, "average_repeated_mentions": average}
+            yield "collective", settings, CollectiveLinker(task.kb, model, index, config)
 
 
 def _quick_task() -> EndToEndTask:

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.report import data_folder
 from onym.corpora import write_corpus
 from onym.datasets.own import prepare_own
@@ -135,7 +136,7 @@ def _judge(linker: GenesLinker, name: str, documents: Sequence[Document]) -> dic
 
 def _answers(linker: GenesLinker, documents: Sequence[Document]) -> dict[Place, Answer]:
     found = {}
-    for linked in linker.link(documents, top_k=1):
+    for linked in bare_pipeline(linker, top_k=1).link_many(documents):
         for link in linked.links:
             mention = link.mention
             gold = frozenset(row for row in linker.kb.resolve_many(list(mention.concept_ids)).tolist() if row >= 0)

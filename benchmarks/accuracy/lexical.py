@@ -27,5 +27,5 @@ def run(_options: argparse.Namespace) -> dict[str, object]:
 def recalls(prepared: PreparedDataset) -> dict[int, float]:
     kb = KnowledgeBase.open(prepared.folder / "kb")
     task = EvaluationTask(prepared, "test", kb)
-    cases = make_cases(task, predict(task, TfidfLinker(kb)))
+    cases = make_cases(task, predict(task, TfidfLinker(kb), bare=True))
     return score(cases, "biosyn", (1, 5)).recall

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.report import data_folder
 from onym.corpora import write_corpus
 from onym.datasets.own import prepare_own
@@ -145,7 +146,7 @@ def _judge(linker: OrganismsLinker, documents: Sequence[Document], memory: Memor
 
 def _answers(linker: Linker, documents: Sequence[Document]) -> list[_Judged]:
     found, memory = [], getattr(getattr(linker, "model", None), "memory", None)
-    for linked in linker.link(documents, top_k=1):
+    for linked in bare_pipeline(linker, top_k=1).link_many(documents):
         for link in linked.links:
             gold = frozenset(row for row in linker.kb.resolve_many(list(link.mention.concept_ids)).tolist() if row >= 0)
             row = linker.kb.concept_ids.find(link.candidates[0].concept_id) if link.candidates else -1

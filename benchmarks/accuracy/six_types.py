@@ -46,6 +46,7 @@ from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.linkers.by_type import ByTypeLinkerConfig, normal_type
 from onym.packs.locate import pack_folder
 from onym.pipeline import Pipeline
+from onym.pipeline.config import PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from onym.store.cache import cache_folder
 from onym.train.configs import AnyConfig
@@ -206,7 +207,8 @@ def build_six(kb: Path, folder: Path, models: Mapping[str, Path]) -> Pipeline:
     routes = [["Gene"], ["Species", "Cell line"], ["Disease", "Chemical"], ["Variant"]]
     linker = ByTypeLinkerConfig.of({"parts": [*linkers, {"kind": "variants"}], "types": routes})
     detector = SeveralDetectorConfig.of({"parts": [{"kind": "variants"}, *_detectors(models)]})
-    return build_pipeline(kb, folder, detector=detector, linker=linker, prefer=("mesh",) if models else ())
+    options = PipelineOptions(prefer=("mesh",) if models else ())
+    return build_pipeline(kb, folder, detector=detector, linker=linker, options=options)
 
 
 def _detectors(models: Mapping[str, Path]) -> list[Mapping[str, Any]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from benchmarks.accuracy.kb_open import RECIPE
+from benchmarks.bare import bare_pipeline
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder, percent
 from benchmarks.results.store import FOLDER, Store
@@ -23,10 +24,11 @@ from onym.kb.build import build_kb
 from onym.kb.order import RULES, Key, deciding_rule
 from onym.kb.ranking import concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
-from onym.linkers.base import DECIDED, Linker, source_of
+from onym.linkers.base import Linker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.outputs.predictions import Answer, Prediction, Predictions, predictions_of
+from onym.pipeline.pipeline import DECIDED
 from onym.store.cache import cache_folder
 from onym.types import Candidate, Link, LinkedDocument
 
@@ -63,8 +65,9 @@ class Rules:
 
 def measure(linker: Linker, task: EvaluationTask) -> tuple[dict[str, float], Rules]:
     """Return the figures of a linker before and after ties are broken, and the counts per rule."""
-    linked = list(require_complete(linker.link(task.dataset.documents(task.split), top_k=TOP_K)))
-    made = Predictions.of(predictions_of(linked), source_of(linker, TOP_K))
+    pipeline = bare_pipeline(linker, TOP_K)
+    linked = list(require_complete(pipeline.link_many(task.dataset.documents(task.split))))
+    made = Predictions.of(predictions_of(linked), pipeline.source())
     figures, cases = compare(task, forget_order(made), made)
     return figures, rules_of(linked, cases, task.kb)
 

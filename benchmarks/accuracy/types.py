@@ -27,8 +27,8 @@ from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import ConceptMask, concepts_of_types
-from onym.linkers.base import link_among
 from onym.linkers.exact import ExactLinker
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, Mention
 
 GROUPS = {"Disease": ("Disease", "Phenotype"), "Chemical": ("Chemical",)}
@@ -96,7 +96,8 @@ def homonyms(kb: KnowledgeBase, name: str) -> tuple[int, int]:
 
 
 def _answers(kb: KnowledgeBase, docs: list[Document], only: ConceptMask | None) -> Iterator[str | None]:
-    for linked in link_among(ExactLinker(kb), docs, top_k=1, only=only):
+    options = PipelineOptions(top_k=1, assertion=False)
+    for linked in Pipeline(ExactLinker(kb), options=options, only=only).link_many(docs):
         yield from (link.concept_id for link in linked.links)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.results.page import PAGE, Section
 from benchmarks.results.predict import folder_of, parts, predict_part
 from benchmarks.results.store import Judged, Row, Store, differences, judge, p_value, stage_before, twins
@@ -134,12 +135,14 @@ def rerun(section: Section, store: Store, row: Row) -> list[str]:
         return [f"{row.row}: the weights are {found}, not {row.weights}"]
     kept = store.predictions(row)
     task = open_task(row.dataset, row.split)
-    linker = section.open_as_said(folder, task.kb, kept.source["linker"])
+    said = kept.source["linker"]
+    expand = said.get("expand_abbreviations", kept.source.get("expand_abbreviations", True))  # older rows: the linker's option
+    pipeline = bare_pipeline(section.open_as_said(folder, task.kb, said), kept.source["top_k"], expand=expand)
     all_parts = list(parts(task.dataset.documents(row.split)))
     part = random.Random(row.row).choice(all_parts[:-1] or all_parts)  # skip the last part, which may be small
     return [
         f"{row.row}: {one.document_id} {one.start}-{one.end}: {why}"
-        for one in predict_part(linker, part, kept.source["top_k"])
+        for one in predict_part(pipeline, part)
         if (why := unlike(kept.answers[one.document_id, one.start, one.end], one.answers))
     ]
 

@@ -38,8 +38,8 @@ def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> D
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> DenseLinker:
     """Open a dense linker with the settings recorded in its predictions."""
     encoder = EncoderSettings(**{name: config[name] for name in EncoderSettings.model_fields})
-    options = {name: config[name] for name in ("index", "expand_abbreviations", "cache_size")}
-    return DenseLinker.from_pretrained(folder, kb, encoder=encoder, dtype=PRECISIONS[config["precision"]], **options)
+    dtype = PRECISIONS[config["precision"]]
+    return DenseLinker.from_pretrained(folder, kb, encoder=encoder, dtype=dtype, index=config["index"])
 
 
 def count_kept_answers(_kb: KnowledgeBase) -> int:

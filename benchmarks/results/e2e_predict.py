@@ -35,7 +35,7 @@ from onym.linkers import linker_config, open_linker
 from onym.models.collective import Collective
 from onym.models.student import FOLDER as STUDENT_WEIGHTS
 from onym.outputs.predictions import Predictions, predictions_of
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.registry import LINKERS
 from onym.store.models import folder_digest
 from onym.types import Document, Mention
@@ -136,10 +136,10 @@ def open_system(described: dict[str, Any], task: EndToEndTask) -> Pipeline:
     linker = open_linker(linker_config(described["linker"], **own), task.kb)
     restrict = not described.get(COMPETE, False)  # false if the key is missing: older rows ignored concepts outside `only`
     if described["detector"] == ANNOTATED:
-        return Pipeline(linker, only=task.only, restrict=restrict, top_k=_RANKED)
+        return Pipeline(linker, options=PipelineOptions(restrict=restrict, top_k=_RANKED), only=task.only)
     detector = _detector(described, task, getattr(linker, "model", None))
-    kept = {"threshold": described.get("threshold"), "top_k": described.get("candidates", 1)}
-    return Pipeline(linker, detector, only=task.only, restrict=restrict, **kept)
+    options = PipelineOptions(restrict=restrict, threshold=described.get("threshold"), top_k=described.get("candidates", 1))
+    return Pipeline(linker, detector, options, only=task.only)
 
 
 def _detector(described: dict[str, Any], task: EndToEndTask, shared: object) -> Detector:

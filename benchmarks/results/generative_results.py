@@ -38,7 +38,7 @@ def open_linker(folder: Path, kb: KnowledgeBase, search: str, ranking: str) -> G
 
 def open_as_said(folder: Path, kb: KnowledgeBase, config: dict[str, Any]) -> GenerativeLinker:
     """Open a linker with the settings recorded in its predictions."""
-    options = {name: config[name] for name in ("template", "window", "pooling", "expand_abbreviations")}
+    options = {name: config[name] for name in ("template", "window", "pooling")}
     linker = GenerativeLinker.from_pretrained(folder, kb, dtype=PRECISIONS[config["precision"]], **options)
     return linker.with_search(**config["search"])
 

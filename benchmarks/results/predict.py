@@ -23,13 +23,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.models import model_folder
 from benchmarks.report import machine
 from benchmarks.results.page import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shorten_scores, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
-from onym.linkers.base import Linker, source_of
+from onym.linkers.base import Linker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
+from onym.pipeline import Pipeline
 from onym.train.card import RECORD
 from onym.train.stages import runs_folder
 from onym.types import Document
@@ -98,13 +100,14 @@ def folder_of(model: str) -> Path:
 def predict_task(linker: Linker, task: Task, top_k: int) -> Predictions:
     """Return a linker's predictions for all mentions of a task."""
     dataset = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
-    answers = (one for part in parts(task.dataset.documents(task.split)) for one in predict_part(linker, part, top_k))
-    return Predictions.of(answers, source_of(linker, top_k, dataset=dataset))
+    pipeline = bare_pipeline(linker, top_k)
+    answers = (one for part in parts(task.dataset.documents(task.split)) for one in predict_part(pipeline, part))
+    return Predictions.of(answers, {**pipeline.source(), "dataset": dataset})
 
 
-def predict_part(linker: Linker, part: list[Document], top_k: int) -> Iterator[Prediction]:
-    """Yield a linker's predictions for the mentions of one part."""
-    return (one for one in predictions_of(linker.link(part, top_k=top_k)) if isinstance(one, Prediction))
+def predict_part(pipeline: Pipeline, part: list[Document]) -> Iterator[Prediction]:
+    """Yield the predictions for the mentions of one part."""
+    return (one for one in predictions_of(pipeline.link_many(part)) if isinstance(one, Prediction))
 
 
 def parts(documents: Iterable[Document], mentions: int = PART) -> Iterator[list[Document]]:

@@ -16,6 +16,7 @@ import json
 import sys
 from pathlib import Path
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.results.rerank_rows import (
     ALONE,
     KEPT,
@@ -31,7 +32,7 @@ from benchmarks.results.store import ROWS, shorten_scores, write_packed
 from benchmarks.results.tasks import MESH
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
-from onym.linkers.base import Linker, source_of
+from onym.linkers.base import Linker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.store.output import whole_file
 
@@ -54,8 +55,9 @@ def keep(linker: Linker, name: str, split: str, alone: str = "") -> dict[str, di
     """Predict a split, store its predictions and figures, and return the figures by row."""
     dataset = open_of_types(name, TYPES[name])
     about = {"name": dataset.name, "digest": dataset.digest, "split": split}
-    found = predictions_of(linker.link(dataset.documents(split), top_k=TOP_K))
-    made = Predictions.of((one for one in found if isinstance(one, Prediction)), source_of(linker, TOP_K, dataset=about))
+    pipeline = bare_pipeline(linker, TOP_K)
+    found = predictions_of(pipeline.link_many(dataset.documents(split)))
+    made = Predictions.of((one for one in found if isinstance(one, Prediction)), {**pipeline.source(), "dataset": about})
     predictions = Predictions.of(shorten_scores(made), made.source)  # score the rounded values, because only these are stored
     file_of(name, split, alone).parent.mkdir(exist_ok=True)
     write_packed(file_of(name, split, alone), predictions)

@@ -33,6 +33,7 @@ from benchmarks.results.tasks import hpo_kb, open_kb
 from onym.batch.exporting import compact
 from onym.batch.planning import plan_batch
 from onym.packs.locate import load
+from onym.pipeline.config import PipelineOptions
 from onym.pipeline.folder import build_pipeline
 
 ALL = 38_000_000
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
 def _dictionary(folder: Path, *, is_quick: bool) -> Path:
     kb = hpo_kb() if is_quick else open_kb()
     types = [] if is_quick else [each for each in KINDS["bc5cdr"].concepts if kb.types.find(each) >= 0]
-    build_pipeline(kb.folder.parent, folder, types=types, restrict=not is_quick)
+    options = PipelineOptions(types=tuple(types), restrict=not is_quick)
+    build_pipeline(kb.folder.parent, folder, options=options)
     return folder
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from tests.support.models import stump
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import open_of_types
 from benchmarks.results.tasks import medic_kb, open_kb_joined
@@ -38,6 +39,7 @@ from onym.linkers.rerank import RerankLinker
 from onym.rerank.leaf_masks import MAX_LEAVES
 from onym.rerank.memory import write_memory
 from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.text.queries import queries_of
 from onym.train.configs import RerankTrainingConfig
 from onym.train.rerank import train_reranker
 from onym.types import Document
@@ -91,10 +93,10 @@ def train_on_ncbi(kb: KnowledgeBase, dest: Path, *, is_quick: bool, skip_names: 
 
 def compare(linker: RerankLinker, slow: RerankLinker, docs: Sequence[Document]) -> dict[str, float]:
     """Return the mentions per second of two rerankers, of the second without keeping anything, and the changed answers."""
-    list(linker.link(docs[:2]))  # warm-up
+    list(bare_pipeline(linker).link_many(docs[:2]))  # warm-up
     link_each(slow, docs[:2])
     start = time.process_time()
-    found = [link for linked in linker.link(docs) for link in linked.links]
+    found = [link for linked in bare_pipeline(linker, _TOP).link_many(docs) for link in linked.links]
     middle = time.process_time()
     link_each(slow, docs)
     seconds, before = middle - start, time.process_time() - middle
@@ -110,7 +112,9 @@ def compare(linker: RerankLinker, slow: RerankLinker, docs: Sequence[Document]) 
 
 def link_each(linker: RerankLinker, docs: Sequence[Document]) -> list[Ranked]:
     """Link mentions with all features computed for each of them."""
-    return [ranked for start in range(0, len(docs), _BATCH) for ranked in linker.rank_each(docs[start : start + _BATCH], _TOP)]
+    batches = (docs[start : start + _BATCH] for start in range(0, len(docs), _BATCH))
+    queries = ([query for doc in batch for query in queries_of(doc)] for batch in batches)
+    return [ranked for batch in queries for ranked in linker.rank_each(batch, _TOP)]
 
 
 def hostile_models(folder: Path) -> tuple[int, int]:

@@ -1,12 +1,12 @@
-"""Measure the answer cache of linkers that use the mention only, and check that it does not change answers.
+"""Measure the answers that rankings keep by text, and check that keeping them does not change answers.
 
 The starter's detector finds diseases in citations of a recent PubMed file. `rows` has three linkers: dense (MiniLM over MEDIC),
-a cascade of exact match and dense, and the starter's reranker, whose candidates come from TF-IDF. Each links all documents in
-one call, like a shard, with and without the cache. Without it, repeated mentions of one batch (256 documents; 64 for the
-reranker) are still computed once. `--quick` uses few documents and few names of MEDIC.
+a cascade of exact match and dense, and the starter's reranker, which keeps features and answers by itself. Each links all
+documents in one call, like a shard, with and without the cache. Without it, repeated mentions of one batch (64 documents) are
+still computed once. `--quick` uses few documents and few names of MEDIC.
 
 mentions, surfaces      mentions found, and distinct surfaces, normalised and with abbreviations expanded
-hit_rate                share of lookups that are answered without computation
+hit_rate                share of lookups (of the starter: of features, and of answers) that are answered without computation
 hit_rate_without        the same share without the cache, when only repetitions within a batch are not computed again
 speedup                 CPU seconds without the cache divided by those with it; the minimum of all rounds
 answers_changed         mentions whose candidates or their order change with the cache
@@ -25,13 +25,15 @@ import io
 import sys
 import tempfile
 import tracemalloc
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.bare import bare_pipeline
 from benchmarks.batch import citations_of, real_files, write_citations
 from benchmarks.models import model_folder
 from benchmarks.report import fastest
@@ -42,13 +44,14 @@ from onym.batch.planning import SHARD_BYTES, SHARD_DOCUMENTS
 from onym.batch.shard import write_shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers.base import SurfaceCache, SurfaceLinker
+from onym.linkers.base import Linker, open_ranking
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
-from onym.linkers.rerank import RerankLinker
 from onym.packs import load
 from onym.pipeline import Pipeline
+from onym.recent import Recent
+from onym.text.queries import Query, queries_of
 from onym.types import Document, Link
 
 UPPER_BOUNDS = {"answers_changed": 0}
@@ -70,15 +73,15 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     count = options.documents or (_QUICK if options.quick else _DOCUMENTS)
     citations = citations_of(real_files()[1], count)
     starter = load("starter")
-    systems = _systems(starter, is_quick=options.quick)
-    dense = systems["dense"].linker
+    linkers = _linkers(starter, is_quick=options.quick)
+    dense = linkers["dense"]
     with tempfile.TemporaryDirectory() as folder:
         docs = _detect_mentions(starter, documents_of(read_corpus(write_citations(Path(folder) / "all.xml", citations))))
-        rows = {name: _compare_caches(system, docs, options.turns) for name, system in systems.items()}
+        rows = {name: _compare_caches(linker, docs, options.turns) for name, linker in linkers.items()}
         figures: dict[str, object] = {
             "documents": len(docs),
             "mentions": sum(len(doc.mentions) for doc in docs),
-            "surfaces": len(_surfaces(dense, docs)),
+            "surfaces": len(_surfaces(docs)),
             **{name: rows["dense"][name] for name in ("hit_rate", "speedup")},
             "answers_changed": sum(row["answers_changed"] for row in rows.values()),
             "rows": [{"linker": name, **row} for name, row in rows.items()],
@@ -89,26 +92,10 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     return figures
 
 
-@dataclass(frozen=True)
-class System:
-    """A linker, and those of its components that use the mention only."""
-
-    linker: Any
-    parts: tuple[SurfaceLinker, ...]
-
-
-def _systems(starter: Pipeline, *, is_quick: bool) -> dict[str, System]:
+def _linkers(starter: Pipeline, *, is_quick: bool) -> dict[str, Linker]:
     kb = open_quick_task("test").kb if is_quick else medic_kb()
-    exact, dense = ExactLinker(kb), DenseLinker.from_pretrained(model_folder("minilm"), kb)
-    reranker = starter.linker
-    if not isinstance(reranker, RerankLinker):
-        sys.exit("the starter's linker is no reranker")
-    proposing = tuple(part for part in reranker.parts.linkers.values() if isinstance(part, SurfaceLinker))
-    return {
-        "dense": System(dense, (dense,)),
-        "cascade": System(CascadeLinker(exact=exact, dense=dense), (exact, dense)),
-        "starter": System(reranker, proposing),
-    }
+    dense = DenseLinker.from_pretrained(model_folder("minilm"), kb, dtype="fp32")  # bf16 scores depend more on the batch
+    return {"dense": dense, "cascade": CascadeLinker(exact=ExactLinker(kb), dense=dense), "starter": starter.linker}
 
 
 def _detect_mentions(pipeline: Pipeline, documents: Iterable[Document]) -> list[Document]:
@@ -117,19 +104,20 @@ def _detect_mentions(pipeline: Pipeline, documents: Iterable[Document]) -> list[
     return [found.document for found in pipeline.detector.detect(documents)]
 
 
-def _surfaces(linker: SurfaceLinker, docs: Sequence[Document]) -> list[str]:
-    return list(dict.fromkeys(query for doc in docs for query in linker.queries(doc)))
+def _surfaces(docs: Sequence[Document]) -> list[Query]:
+    """Return a query for each distinct text."""
+    return list({query.text: query for doc in docs for query in queries_of(doc)}.values())
 
 
-def _compare_caches(system: System, docs: Sequence[Document], turns: int) -> dict[str, float]:
+def _compare_caches(linker: Linker, docs: Sequence[Document], turns: int) -> dict[str, float]:
     """Link documents with and without the cache, in turn."""
-    list(system.linker.link(docs[:_WARM_UP]))  # warm-up
+    list(bare_pipeline(linker).link_many(docs[:_WARM_UP]))  # warm-up
     links: dict[str, list[Link]] = {}
     counts: dict[str, Looked] = {}
 
     def act(name: str, *, is_cached: bool) -> None:
-        with _count_lookups(system.parts, is_cached=is_cached) as counts[name]:
-            links[name] = [link for linked in system.linker.link(docs, top_k=_TOP_K) for link in linked.links]
+        with _count_lookups(is_cached=is_cached) as counts[name]:
+            links[name] = [link for linked in bare_pipeline(linker, _TOP_K).link_many(docs) for link in linked.links]
 
     seconds = fastest({"with": lambda: act("with", is_cached=True), "without": lambda: act("without", is_cached=False)}, turns)
     pairs = list(zip(links["with"], links["without"], strict=True))
@@ -146,50 +134,30 @@ def _compare_caches(system: System, docs: Sequence[Document], turns: int) -> dic
 
 @dataclass
 class Looked:
-    """Number of lookups, and of queries that had to be computed."""
+    """Number of lookups, and of those that had to be computed."""
 
-    mentions: int = 0
+    keys: int = 0
     computed: int = 0
 
     @property
     def hit_rate(self) -> float:
-        return round(1 - self.computed / self.mentions, 3) if self.mentions else 0.0
+        return round(1 - self.computed / self.keys, 3) if self.keys else 0.0
 
 
 @contextmanager
-def _count_lookups(parts: Sequence[SurfaceLinker], *, is_cached: bool) -> Iterator[Looked]:
-    """Count lookups and computed queries; without the cache, answers are dropped after each batch."""
-    looked = Looked()
+def _count_lookups(*, is_cached: bool) -> Iterator[Looked]:
+    """Count lookups and computed values; without the cache, values are dropped after each batch."""
+    looked, fill = Looked(), Recent.fill
 
-    def count_answering(part: SurfaceLinker) -> Any:
-        own = part.answering
+    def count(recent: Recent[Any, Any], keys: Sequence[Any], compute: Callable[[list[Any]], Iterable[Any]]) -> list[Any]:
+        def count_computed(new: list[Any]) -> Iterable[Any]:
+            looked.computed += len(new)
+            return compute(new)
 
-        def answering(*arguments: Any) -> Any:
-            answers = own(*arguments)
+        looked.keys += len(keys)
+        return fill(recent if is_cached else Recent(len(keys)), keys, count_computed)
 
-            def count_answers(queries: Sequence[str]) -> Any:
-                looked.computed += len(queries)
-                return answers(queries)
-
-            return count_answers
-
-        return answering
-
-    def count_queries(part: SurfaceLinker) -> Any:
-        own = part.queries
-
-        def queries(doc: Document) -> list[str]:
-            looked.mentions += len(doc.mentions)
-            return own(doc)
-
-        return queries
-
-    with ExitStack() as stack:
-        for part in parts:
-            stack.enter_context(patch.object(part, "answering", count_answering(part)))
-            stack.enter_context(patch.object(part, "queries", count_queries(part)))
-            if not is_cached:
-                stack.enter_context(patch.object(part, "cache_size", 0))
+    with patch.object(Recent, "fill", count):
         yield looked
 
 
@@ -202,13 +170,12 @@ def _score_change(one: Link, other: Link) -> float:
     return max((abs(own.score - also.score) for own, also in pairs), default=0.0)
 
 
-def _kb_per_answer(linker: SurfaceLinker, docs: Sequence[Document], surfaces: int = 1_000) -> float:
-    """Return the mean memory of a cached answer over some surfaces."""
-    queries = _surfaces(linker, docs)[:surfaces]
-    cache = SurfaceCache(linker.answering(_TOP_K, None), linker.cache_size)
-    cache.look_up(queries[:1])  # warm-up
+def _kb_per_answer(linker: Linker, docs: Sequence[Document], surfaces: int = 1_000) -> float:
+    """Return the mean memory of a kept answer over some surfaces."""
+    queries, rank = _surfaces(docs)[:surfaces], open_ranking(linker, _TOP_K)
+    rank(queries[:1])  # warm-up
     tracemalloc.start()
-    cache.look_up(queries)
+    rank(queries)
     used, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return round(used / 1024 / len(queries), 1)
@@ -219,9 +186,11 @@ def _pieces(folder: Path, citations: Sequence[bytes], size: int) -> list[Path]:
     return [write_citations(folder / f"{at}.xml", citations[at : at + size]) for at in starts]
 
 
-def _purity(dense: DenseLinker, starter: Pipeline, pieces: Sequence[Path]) -> dict[str, object]:
+def _purity(dense: Linker, starter: Pipeline, pieces: Sequence[Path]) -> dict[str, object]:
     """Compare the bytes of shards linked in order, in reverse, and in order with one shared cache."""
-    pipeline, leaking = Pipeline(dense, starter.detector), Pipeline(dense.with_cache(), starter.detector)
+    keeping = copy(dense)
+    keeping.keeps_answers = True
+    pipeline, leaking = Pipeline(dense, starter.detector), Pipeline(keeping, starter.detector)
     shards = [_shard(number, piece, pipeline) for number, piece in enumerate(pieces)]
     in_order = [_write_predictions(shard, pipeline) for shard in shards]
     backwards = [_write_predictions(shard, pipeline) for shard in reversed(shards)]

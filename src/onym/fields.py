@@ -120,6 +120,18 @@ def from_plain(plain: Mapping[Any, Any], known: Sequence[PlainField]) -> dict[st
     return {field.name: field.from_plain(plain[field.name]) for field in known if plain.get(field.name) is not None}
 
 
+def object_in(plain: Mapping[Any, Any], key: str) -> dict[str, Any]:
+    """Return the JSON object with this key, empty if there is none; raise `ValueError` if the value is not an object.
+
+    >>> object_in({"extra": {"sections": "plan"}}, "extra")
+    {'sections': 'plan'}
+    """
+    value = plain.get(key, {})
+    if not isinstance(value, dict):
+        raise ValueError(f"{key} is not an object")
+    return value
+
+
 def from_cells(row: Mapping[str, Any], known: Sequence[PlainField]) -> dict[str, Any]:
     """Convert the cells of a table row to keyword arguments of the dataclass."""
     cells = ((field, row.get(field.column)) for field in known if field.column)

@@ -10,6 +10,7 @@ kind. Configurations contain only these short names, never a path to code.
 | detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
 | readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
 | formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
+| components | none built in | `onym.components` | `place`; a class also has a `Config` |
 | outputs | `onym.outputs` | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same for terms |
 """
 
@@ -57,7 +58,7 @@ class Registry:
     'onym'
     """
 
-    def __init__(self, kind: str, package: str, group: str, has: tuple[str, ...]) -> None:
+    def __init__(self, kind: str, package: str | None, group: str, has: tuple[str, ...]) -> None:
         self.kind, self.package, self.group, self._has = kind, package, group, has
 
     @cached_property
@@ -65,6 +66,8 @@ class Registry:
         return {name: Part(self.kind, name, load=partial(import_module, f"{self.package}.{name}")) for name in self._modules()}
 
     def _modules(self) -> list[str]:
+        if self.package is None:
+            return []
         package = import_module(self.package)
         found = sorted(each.name for each in iter_modules(package.__path__))
         helpers = ("base", *getattr(package, "HELPERS", ()))
@@ -99,7 +102,7 @@ class Registry:
             return self._own_parts[name]
         found = [part for part in self._plug_ins if part.name == name]
         if not found:
-            fix = f"use one of {', '.join(self.names)}"
+            fix = f"use one of {', '.join(self.names)}" if self.names else "install the package that provides it"
             raise ConfigError("part-unknown", f"no {self.kind} is named {name!r}", fix=fix)
         if len(found) > 1:
             what = f"{self.kind} {name!r} is offered by {' and by '.join(part.package for part in found)}"
@@ -144,4 +147,5 @@ DETECTORS = Registry("detector", "onym.detect", "onym.detectors", ("Config", "op
 READERS = Registry("reader", "onym.kb.readers", "onym.readers", ("matches", "read"))
 FORMATS = Registry("format", "onym.corpora.formats", "onym.formats", ("matches", "read", "write"))
 OUTPUTS = Registry("output", "onym.outputs", "onym.outputs", ())
-REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS, OUTPUTS)
+COMPONENTS = Registry("component", None, "onym.components", ("place",))
+REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS, OUTPUTS, COMPONENTS)

@@ -444,6 +444,8 @@ class Link(LinkEvidence):
     mention: Mention
     candidates: tuple[Candidate, ...] = ()
     tied: int = field(default=_COUNTED, kw_only=True, metadata=column("ties"))
+    extra: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+    """What components say about the link: JSON values by the name of the component. Tables do not have it."""
 
     def __post_init__(self) -> None:
         if self.confidence is not None and not 0.0 <= self.confidence <= 1.0:
@@ -562,6 +564,11 @@ class LinkedDocument:
     problems: tuple[Problem, ...] = ()
 
     @property
+    def id(self) -> str:
+        """The id of the document."""
+        return self.document.id
+
+    @property
     def is_complete(self) -> bool:
         """True if the document was linked."""
         return not self.problems
@@ -583,6 +590,8 @@ class LinkedDocument:
         links = self.rows()
         for row, link in zip(links, self.links, strict=True):
             row["candidates"] = [_candidate(each) for each in link.candidates]
+            if link.extra:
+                row["extra"] = dict(link.extra)
         return {"id": self.document.id, "text": self.document.text, "links": links, "problems": problems}
 
     def to_polars(self) -> pl.DataFrame:

@@ -25,6 +25,7 @@ from onym.outputs.fhir import fhir_document
 from onym.outputs.predictions import read_predictions
 from onym.outputs.table import read_flat
 from onym.packs.locate import load
+from onym.pipeline import PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 from tests.batch.runs import InlineEngine, corpus_at, finish_run, pipeline_at, plan_run, rewrite_as_version_1
@@ -46,8 +47,16 @@ FEVERS = "id\tname\nmesh:D005334\tFever\nmesh:D011778\tQ fever\nmesh:D006255\tHa
 def test_predictions_equal_single_process_output(tmp_path: Path, threshold: float | None, assertion: bool) -> None:
     (tmp_path / "fevers.tsv").write_text(FEVERS)
     build_kb(Recipe(sources=(SourceConfig(path="fevers.tsv", name="fevers"),)), tmp_path / "kb", root=tmp_path)
-    build_pipeline(tmp_path / "kb", tmp_path / "pipeline", linker="tfidf", threshold=threshold, top_k=2)
-    plan_batch([corpus_at(tmp_path)], tmp_path / "pipeline", tmp_path / "out", assertion=assertion, shard_bytes=300)
+    build_pipeline(
+        tmp_path / "kb", tmp_path / "pipeline", linker="tfidf", options=PipelineOptions(threshold=threshold, top_k=2)
+    )
+    plan_batch(
+        [corpus_at(tmp_path)],
+        tmp_path / "pipeline",
+        tmp_path / "out",
+        options=PipelineOptions(assertion=assertion),
+        shard_bytes=300,
+    )
     linked_mentions = run_batch(tmp_path / "out", engine=InlineEngine()).counts()["linked"]
     assert export(tmp_path / "out", tmp_path / "batch.jsonl", "predictions").documents == 25
     pipeline = load(tmp_path / "pipeline").with_assertion(assertion)
@@ -118,7 +127,7 @@ def test_exports_pubtator(tiny_kb: Path, tmp_path: Path) -> None:
 
 
 def test_fhir_has_all_documents_with_assertions(tiny_kb: Path, tmp_path: Path) -> None:
-    plan_run(tiny_kb, tmp_path, assertion=True)
+    plan_run(tiny_kb, tmp_path, options=PipelineOptions(assertion=True))
     run_batch(tmp_path / "out", engine=InlineEngine())
     assert export(tmp_path / "out", tmp_path / "linked.fhir.ndjson").documents == 25
     lines = (tmp_path / "linked.fhir.ndjson").read_bytes().splitlines()

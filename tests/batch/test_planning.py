@@ -11,6 +11,7 @@ import pytest
 from onym._version import __version__
 from onym.batch.planning import plan_batch
 from onym.errors import ConfigError, InputError
+from onym.pipeline import PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from tests.batch.runs import corpus_at, pipeline_at, plan_run, pubmed_at
 
@@ -76,7 +77,7 @@ def test_key_depends_on_concept_filter(tiny_kb: Path, tmp_path: Path) -> None:
     notes = corpus_at(tmp_path)
     keys = set()
     for number, concept in enumerate(("D005334", "D009203")):
-        build_pipeline(tiny_kb, tmp_path / f"p{number}", concepts=[concept])
+        build_pipeline(tiny_kb, tmp_path / f"p{number}", options=PipelineOptions(concepts=(concept,)))
         keys.add(plan_batch([notes], tmp_path / f"p{number}", tmp_path / f"out{number}").shards[0].key)
     assert len(keys) == 2
 

@@ -15,6 +15,7 @@ from onym.batch.plan import read_plan
 from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.errors import ConfigError
+from onym.pipeline import PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 from tests.batch.runs import TEXTS, InlineEngine, bytes_of, finish_run, pipeline_at, plan_run, pubmed_at
@@ -94,7 +95,7 @@ def test_changed_input_is_quarantined_and_others_finish(tiny_kb: Path, tmp_path:
 
 def test_rejects_changed_pipeline(tiny_kb: Path, tmp_path: Path) -> None:
     plan_run(tiny_kb, tmp_path)
-    build_pipeline(tiny_kb, tmp_path / "pipeline", threshold=0.5, force=True)
+    build_pipeline(tiny_kb, tmp_path / "pipeline", options=PipelineOptions(threshold=0.5), force=True)
     with pytest.raises(ConfigError) as caught:
         run_batch(tmp_path / "out", engine=InlineEngine())
     assert caught.value.code == "batch-pipeline-changed"

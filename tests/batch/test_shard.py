@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import pytest
 
@@ -20,11 +20,35 @@ from onym.corpora.reading import Group
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.kb.ranking import ConceptMask, Ranked
+from onym.linkers.base import Linker, Rank
 from onym.packs.locate import load
 from onym.pipeline.pipeline import Pipeline
+from onym.text.queries import Query
+from onym.types import Candidate
 from tests.batch.runs import pipeline_at, plan_run
-from tests.linkers.test_surfaces import Drifting
+
+
+class Drifting(Linker):
+    """A linker whose scores vary slightly with the queries of a call, as those of a model do."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "drifting"}
+
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            score = 0.5 + sum(len(query.text) for query in queries) * 2**-40
+            return [Ranked((Candidate(self.kb.concept_ids[0], query.text, score),)) for query in queries]
+
+        return rank
+
+
+class _Keeping(Drifting):
+    keeps_answers = True
 
 
 def write_bytes(plan: BatchPlan, pipeline: Pipeline, number: int) -> bytes:
@@ -41,9 +65,9 @@ def test_output_does_not_depend_on_earlier_shards(tiny_kb: Path, tmp_path: Path)
     assert backwards[::-1] == alone
 
 
-def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> None:
-    """This linker's scores depend on which queries are computed together, so a cache shared by shards would change them."""
-    plan, kb = plan_run(tiny_kb, tmp_path), KnowledgeBase.open(tiny_kb)
+def test_no_answers_are_kept_between_shards(tiny_kb: Path, tmp_path: Path) -> None:
+    """This linker's scores depend on which queries are computed together, so answers kept by text would change them."""
+    plan, kb = plan_run(tiny_kb, tmp_path, shard_bytes=1), KnowledgeBase.open(tiny_kb)  # a shard for each file
 
     def write_all(linker: Linker, numbers: Sequence[int]) -> dict[int, bytes]:
         pipeline = Pipeline(linker, DictionaryDetector(kb))
@@ -53,7 +77,7 @@ def test_no_cache_is_shared_between_shards(tiny_kb: Path, tmp_path: Path) -> Non
     alone = {number: write_all(Drifting(kb), [number])[number] for number in numbers}
     assert write_all(Drifting(kb), numbers) == alone
     assert write_all(Drifting(kb), numbers[::-1]) == alone
-    assert write_all(Drifting(kb).with_cache(), numbers) != alone  # with a shared cache, the output would change
+    assert write_all(_Keeping(kb), numbers) != alone  # with answers of earlier shards, the output would change
 
 
 class _FailingDisk(io.RawIOBase):

@@ -17,6 +17,7 @@ from onym.kb import KnowledgeBase
 from onym.models.encoder import Vectors
 from onym.rerank.memory import KbMemory, Memory
 from onym.rerank.pool import Pooling
+from onym.text.queries import queries_of
 from onym.types import Document, Mention
 
 MARKS = "<!-- papers: begin -->\n<!-- papers: end -->"
@@ -39,7 +40,7 @@ def test_regression_scores_concepts_of_similar_surfaces(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     concept = kb.concept_ids[0]
     memory = KbMemory(Memory.of(Counter({("hot all over", concept, ""): 2, ("quite weak", kb.concept_ids[1], ""): 1})), kb)
-    pool = Pooling(kb, memory).pool([_doc(1, "hot all of me", concept)], {})
+    pool = Pooling(kb, memory).pool([queries_of(_doc(1, "hot all of me", concept))], {})
     found = Regression.of(memory, kb, _Letters()).features(pool)
     assert found.shape == (len(pool), len(COLUMNS))
     own, margin, better, best = found[pool.concepts.tolist().index(0)]

@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.results import rerank_predict, rerank_results, rerank_rows
 
 from onym.datasets import PreparedDataset, prepare
 from onym.kb import KnowledgeBase
-from onym.linkers import open_linker
+from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import read_predictions
 from tests.train.tiny import CORPUS, pubtator
 
 
-class _Named:
+class _Named(ExactLinker):
     """An exact linker that reports the name of a reranker."""
 
-    def __init__(self, kb: KnowledgeBase) -> None:
-        self.kb, self._exact = kb, open_linker("exact", kb)
-        self.config = {"linker": "rerank", "reranker": "ab12"}
-        self.link = self._exact.link
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "rerank", "reranker": "ab12"}
 
 
 @pytest.fixture

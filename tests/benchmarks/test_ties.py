@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.accuracy.ties_decided import decide_by_ids, forget_order, rules_of
+from benchmarks.bare import bare_pipeline
 
 from onym.evaluate.cases import gold_cases
 from onym.kb import KnowledgeBase
-from onym.linkers.base import source_of
 from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.types import Document, Mention
@@ -29,7 +29,7 @@ def document(*gold: str) -> Document:
 
 def test_counts_ties_and_right_answers_per_rule(kb: KnowledgeBase) -> None:
     doc = document("mesh:D1", "mesh:D1", "mondo:2", "mesh:D3")
-    linked = list(ExactLinker(kb).link([doc]))
+    linked = list(bare_pipeline(ExactLinker(kb)).link_many([doc]))
     answers = Predictions.of(predictions_of(linked), {}).answers
     cases = gold_cases([doc], lambda key: answers[key], is_decided=True)
     figures = rules_of(linked, cases, kb).figures()
@@ -52,7 +52,7 @@ def test_orders_stored_predictions_by_ids(kb: KnowledgeBase) -> None:
 
 
 def test_forget_order_removes_order_metadata(kb: KnowledgeBase) -> None:
-    made_now = Predictions.of([], source_of(ExactLinker(kb), 10))
+    made_now = Predictions.of([], bare_pipeline(ExactLinker(kb)).source())
     assert made_now.is_decided
     assert not forget_order(made_now).is_decided
     assert forget_order(made_now).source == {key: value for key, value in made_now.source.items() if key != "order"}

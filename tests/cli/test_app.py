@@ -31,7 +31,10 @@ def modules_of(*words: str, cwd: Path) -> set[str]:
 @pytest.mark.parametrize(
     ("words", "modules"),
     [
-        (["link", "asthma"], {"boundary", "app", "console", "distinct", "help", "options", "inputs", "answers", "link"}),
+        (
+            ["link", "asthma"],
+            {"boundary", "app", "console", "distinct", "help", "options", "inputs", "answers", "answering", "link"},
+        ),
         (["--version"], {"boundary", "app", "console"}),
         (["--help"], {"boundary", "app", "console"}),
         (["kb", "--help"], {"boundary", "app", "console", "distinct", "help", "options", "inputs", "kb"}),

@@ -17,7 +17,7 @@ from onym.errors import InputError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.pipeline.folder import build_pipeline
-from onym.rerank.memory import queries
+from onym.text.queries import Query, queries_of
 from onym.types import Document
 from tests.cli.command import onym
 from tests.cli.test_corpus import BAD, GOOD, TOTALS, mixture
@@ -44,7 +44,7 @@ def test_predictions(folder: Path) -> None:
         "documents": 1, "mentions": 1, "linked": 1, "tied": 0, "left_out": 0, "problems": 0, "output": "p.jsonl",
     }  # fmt: skip
     first, second = (folder / "p.jsonl").read_text().splitlines()
-    assert json.loads(first)["source"]["linker"] == {"linker": "exact", "expand_abbreviations": True, "inflections": False}
+    assert json.loads(first)["source"]["linker"] == {"linker": "exact", "inflections": False}
     assert json.loads(second)["answers"] == [["mesh:D005334", 1.0, 0]]
 
 
@@ -294,12 +294,12 @@ def test_a_format_without_assertion_marks_is_written_with_a_notice(with_pipeline
 def test_continues_after_a_document_that_cannot_be_linked(
     with_pipeline: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, status: int
 ) -> None:
-    def failing(doc: Document, *, expand: bool) -> list[str]:
-        if doc.id == "one":
+    def failing(document: Document, *, expand: bool) -> list[Query]:
+        if document.id == "one":
             raise error
-        return queries(doc, expand=expand)
+        return queries_of(document, expand=expand)
 
-    monkeypatch.setattr("onym.linkers.base.queries", failing)
+    monkeypatch.setattr("onym.pipeline.link.queries_of", failing)
     words = ("good.txt", "notes", "--pipeline", "p", "-o", "out.jsonl", "--json")
     done = onym("link", *words, cwd=with_pipeline, status=status)
     counts = json.loads(done.stdout)

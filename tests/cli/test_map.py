@@ -91,12 +91,12 @@ def test_maps_with_a_pipeline(folder: Path) -> None:
     onym("pipeline", "build", "--kb", "kb", "--linker", "exact", "--detector", "none", "-o", "p", cwd=folder)
     words = ("map", "terms.csv", "--column", "diagnosis", "-o", "out.tsv")
     assert json.loads(onym(*words, "--pipeline", "p", "--json", cwd=folder).stdout)["mapped"] == 1
-    for more in (
-        ("--pipeline", "p", "--kb", "kb"),
-        ("--pipeline", "p", "--linker", "exact"),
-        ("--kb", "kb", "--precision", "0.9"),
+    for more, code in (
+        (("--pipeline", "p", "--kb", "kb"), "config-invalid"),
+        (("--pipeline", "p", "--linker", "exact"), "config-invalid"),
+        (("--kb", "kb", "--precision", "0.9"), "pipeline-uncalibrated"),
     ):
-        assert "[config-invalid]" in onym(*words, *more, "--force", cwd=folder, status=2).stderr
+        assert f"[{code}]" in onym(*words, *more, "--force", cwd=folder, status=2).stderr
 
 
 def test_the_starter_is_the_default(folder: Path) -> None:

@@ -12,6 +12,7 @@ from typer.main import get_command, get_group
 from typer.testing import CliRunner
 
 from onym.cli import options, serve
+from onym.cli.answering import AnswerOptions
 from onym.cli.options import OF_CONFIG, ConfigOptions, command_with
 from onym.serve.settings import ServeSettings
 
@@ -105,4 +106,6 @@ def test_pipeline_settings_are_command_line_options() -> None:
     fields = PipelineOptions.model_fields
     assert all(field.description for field in fields.values())
     params: list[Any] = []
-    assert options.PIPELINE_OPTIONS.add_to(params) == [param.name for param in params] == list(fields)
+    stored = [name for name in fields if name not in ("precision", "coverage")]  # these need a calibration
+    assert options.PIPELINE_OPTIONS.add_to(params) == [param.name for param in params] == stored
+    assert fields.keys() <= {*AnswerOptions().add_to([])}

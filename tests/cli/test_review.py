@@ -116,10 +116,15 @@ def test_a_run_notices_changed_corrections(notes: Path) -> None:
     assert "differs from that of the plan: corrections" in done.stderr
 
 
-def test_corrections_need_a_pipeline(notes: Path, tiny_kb: Path) -> None:
+def test_corrections_of_answers_with_a_knowledge_base(notes: Path, tiny_kb: Path) -> None:
     (notes / "mine.onymc").write_text(CORRECTIONS)
-    words = ("link", "notes", "--kb", str(tiny_kb), "--corrections", "mine.onymc")
-    assert "--corrections needs a pipeline" in onym(*words, cwd=notes, status=2).stderr
+    (notes / "terms.csv").write_text("term\nfever\n")
+    (notes / "a.jsonl").write_text('{"id":"1","text":"fever","mentions":[{"start":0,"end":5}]}\n')
+    with_corrections = ("--kb", str(tiny_kb), "--corrections", "mine.onymc")
+    onym("link", "a.jsonl", *with_corrections, "-o", "links.tsv", cwd=notes)
+    assert (notes / "links.tsv").read_text().count("MESH:D006973") == 1
+    onym("map", "terms.csv", "--column", "term", *with_corrections, "-o", "mapped.tsv", cwd=notes)
+    assert "MESH:D006973" in (notes / "mapped.tsv").read_text()
 
 
 def test_corrections_of_another_knowledge_base_are_reported(notes: Path) -> None:

@@ -15,7 +15,7 @@ from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.pipeline import Pipeline
-from onym.pipeline.pipeline import DriftWatch
+from onym.pipeline.drift import DriftWatch
 from onym.types import Document, Link, Mention
 
 FEVER, INFARCT, PRESSURE = "mesh:D005334", "mesh:D009203", "mesh:D006973"

@@ -22,6 +22,7 @@ from onym.text.fingerprints import Numbered
 from onym.types import Document, Mention, Passage
 from tests.detect.made_kb import make_kb
 from tests.detect.test_classifier import make_classifier
+from tests.support.linking import link_with
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +235,7 @@ def test_finds_and_links_every_accepted_name(kb: KnowledgeBase, name: int, befor
         return
     (detected,) = detector.detect([Document("1", before + form + after)])
     assert form in [mention.surface for mention in detected.document.mentions]
-    (linked,) = ExactLinker(kb).link([detected.document])
+    (linked,) = link_with(ExactLinker(kb), [detected.document])
     assert all(link.candidates for link in linked.links)
 
 

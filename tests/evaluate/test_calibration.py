@@ -16,7 +16,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.outputs.predictions import Predictions, predictions_of
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, Mention
 from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
 from tests.detect.made_kb import make_kb
@@ -101,7 +101,7 @@ def test_answers_of_several_datasets_are_fitted_together() -> None:
 
 
 def test_precision_setting_of_pipeline_is_ignored(task_with_grades: EvaluationTask) -> None:
-    pipeline = Pipeline(ExactLinker(task_with_grades.kb), threshold=5.0)
+    pipeline = Pipeline(ExactLinker(task_with_grades.kb), options=PipelineOptions(threshold=5.0))
     calibrated = Pipeline(
         ExactLinker(task_with_grades.kb), calibration=calibrate_pipeline(task_with_grades, pipeline)
     ).with_coverage(0.9)

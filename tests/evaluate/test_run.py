@@ -22,6 +22,8 @@ from onym.evaluate.run import (
     write_report,
 )
 from onym.evaluate.task import EvaluationTask
+from onym.kb.ranking import ConceptMask, rank_scored
+from onym.linkers.base import Rank
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
@@ -39,6 +41,29 @@ def test_mentions_are_linked_and_source_is_recorded(task: EvaluationTask) -> Non
     assert list(predictions.answers) == mentions
     assert predictions.source["dataset"] == task.source
     assert predictions.source["linker"] == linker.config
+
+
+class Wrong(ExactLinker):
+    """A linker that answers each mention with the concept of the first row, and leaves names to the pipeline."""
+
+    decides_names = False
+
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        first = rank_scored(self.kb, {0: (0.5, int(self.kb.names_of(0)[0]))}, top_k)
+        return lambda queries: [first] * len(queries)
+
+
+def test_names_decide_unless_bare_and_never_under_the_protocols_of_papers(task: EvaluationTask) -> None:
+    linker = Wrong(task.kb)
+    named = predict(task, linker).answers
+    bare = predict(task, linker, bare=True)
+    first = task.kb.concept_ids[0]
+    assert {answers[0][0] for answers in bare.answers.values()} == {(first,)}
+    assert {answers[0][0] for answers in named.values()} != {(first,)}
+    assert bare.source["bare"]
+    assert "bare" not in predict(task, linker).source
+    for protocol, is_bare in (("strict", False), ("one-id", False), ("any-id", True), ("biosyn", True)):
+        assert run_linker(task, linker, protocol).manifest["predictions"].get("bare", False) == is_bare
 
 
 def test_linker_and_its_saved_predictions_score_the_same(task: EvaluationTask, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.evaluate.types import OTHER_TYPES, TRAINING_REQUEST, is_trained_on, read_trained_types, types_of_pipeline
 from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from tests.cli.command import onym
 
 KB = """id\tname\ttype
@@ -55,7 +55,7 @@ def test_says_which_datasets_a_pipeline_was_trained_on(tmp_path: Path, monkeypat
 
 
 def pipeline_over(kb: KnowledgeBase, *types: str) -> Pipeline:
-    return Pipeline(ExactLinker(kb), DictionaryDetector(kb), types=types)
+    return Pipeline(ExactLinker(kb), DictionaryDetector(kb), PipelineOptions(types=types))
 
 
 def test_scored_types_are_those_the_pipeline_links(mixed: EvaluationTask) -> None:

@@ -83,7 +83,7 @@ def test_entities_have_links(nlp: Language, folder: str) -> None:
 def test_negated_mentions_are_marked_unless_switched_off(nlp: Language, folder: str) -> None:
     assert [ent._.onym.assertion for ent in nlp("High fever, no heart attack.").ents] == [(), ("negated",)]
     bare = spacy.blank("en")
-    bare.add_pipe("onym", config={"pipeline": folder, "assertion": False})
+    bare.add_pipe("onym", config={"pipeline": folder, "options": {"assertion": False}})
     assert [ent._.onym.assertion for ent in bare("High fever, no heart attack.").ents] == [None, None]
 
 

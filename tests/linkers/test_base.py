@@ -1,238 +1,301 @@
-"""Tests of linking in batches, where a failing document must not affect the others, and of concept filters."""
+"""Tests of what all linkers share: answers kept by text, names that decide, and the defaults of the base class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+import shutil
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from onym.errors import ConfigError, InputError, IntegrityError, LimitError
 from onym.kb import KnowledgeBase
-from onym.kb.build import build_kb
-from onym.kb.ranking import concepts_of_types, concepts_with_ids, describe_mask
-from onym.kb.recipe import Recipe
-from onym.linkers.base import Linker, SurfaceLinker, describe_filter, link_among, link_batches
+from onym.kb.ranking import ConceptMask, Ranked, concepts_with_ids
+from onym.linkers import linker_config, open_linker
+from onym.linkers.base import Linker, Rank, TreesLinker, open_ranking
+from onym.linkers.cascade import CascadeLinker
 from onym.linkers.exact import ExactLinker
+from onym.linkers.rerank import RerankLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
+from onym.pipeline import Pipeline, PipelineOptions
+from onym.recent import Recent
+from onym.registry import LINKERS
+from onym.text.queries import Query, queries_of
+from onym.types import Candidate, Document, LinkedDocument, Mention
+from tests.linkers.test_reranker import write_folder
+from tests.support.linking import link_with
 
-SECRET = "patient Smith"
-FEVER = Mention(0, 5, "fever")
-LINK = Link(FEVER, (Candidate("mesh:D005334", "fever", 1.0),))
-
-
-def documents(count: int) -> list[Document]:
-    return [Document(str(number), "fever", (FEVER,)) for number in range(count)]
-
-
-def linking(errors: dict[str, Exception], sizes: list[int]) -> object:
-    """Return a function that links a batch, records its size, and raises the errors given by document id."""
-
-    def link(batch: Sequence[Document]) -> Iterator[list[Link]]:
-        sizes.append(len(batch))
-        for doc in batch:
-            if doc.id in errors:
-                raise errors[doc.id]
-            yield [LINK] * len(doc.mentions)
-
-    return link
+TEXTS = ("fever", "hart attack", "Fever", "fevers", "mi", "FEVER", "chill", "mi", "fevers", "hart attack")
 
 
-def test_links_in_batches() -> None:
-    sizes: list[int] = []
-    docs = documents(5)
-    linked = link_batches(iter(docs), linking({}, sizes), batch=2)  # type: ignore[arg-type]
-    assert next(linked).document is docs[0]
-    assert sizes == [2]
-    assert [(each.document, each.links) for each in linked] == [(doc, (LINK,)) for doc in docs[1:]]
-    assert sizes == [2, 2, 1]
+def documents(*texts: str) -> list[Document]:
+    """Return documents whose whole text is one mention."""
+    return [Document(str(number), text, (Mention(0, len(text), text),)) for number, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize("error", [InputError, LimitError])
-def test_document_error_becomes_a_problem(error: type[InputError | LimitError]) -> None:
-    sizes: list[int] = []
-    raised = error("limit-record", "a document is too long", where="token 9")
-    docs = documents(5)
-    linked = list(link_batches(docs, linking({"1": raised}, sizes), batch=3))  # type: ignore[arg-type]
-    assert [each.document for each in linked] == docs
-    assert [each.is_complete for each in linked] == [True, False, True, True, True]
-    assert linked[1].links == ()
-    assert linked[1].problems == (Problem("1", "limit-record", "a document is too long", "token 9"),)
-    assert all(each.links == (LINK,) and not each.problems for each in linked if each.document.id != "1")
-    assert sizes == [3, 1, 1, 1, 2]  # after a failure, the documents of the batch are linked one at a time
+def queries(*texts: str) -> list[Query]:
+    return [query for document in documents(*texts) for query in queries_of(document)]
 
 
-def test_bug_becomes_a_problem_without_its_message(caplog: pytest.LogCaptureFixture) -> None:
-    linked = list(link_batches(documents(3), linking({"2": ValueError(SECRET)}, []), batch=3))  # type: ignore[arg-type]
-    assert [each.is_complete for each in linked] == [True, True, False]
-    (problem,) = linked[2].problems
-    assert (problem.document_id, problem.code) == ("2", "internal-error")
-    assert problem.what.startswith("ValueError in linkers/base.py:")
-    assert SECRET not in repr(problem)
-    assert SECRET not in caplog.text
+class Drifting(Linker):
+    """A linker whose scores vary slightly with the batch, as those of a model do. It records the texts that it computes."""
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self.computed: list[list[str]] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "drifting"}
+
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            texts = [query.text for query in queries]
+            self.computed.append(texts)
+            if "bad" in texts:
+                raise ValueError
+            score = 0.5 + len("".join(texts)) * 2**-40
+            return [Ranked((Candidate(self.kb.concept_ids[0], text, score),) * min(top_k, 2)) for text in texts]
+
+        return rank
 
 
-@pytest.mark.parametrize("error", [ConfigError, IntegrityError])
-def test_global_error_stops_the_run(error: type[ConfigError | IntegrityError]) -> None:
-    linked = link_batches(documents(4), linking({"3": error("some-code", "for all")}, []), batch=2)  # type: ignore[arg-type]
-    assert [next(linked).document.id, next(linked).document.id] == ["0", "1"]
-    with pytest.raises(error, match="some-code"):
-        next(linked)
+class Keeping(Drifting):
+    """A linker like `Drifting` that allows its answers to be kept from one call to the next."""
+
+    keeps_answers = True
 
 
-def test_rejects_wrong_number_of_links() -> None:
-    (linked,) = link_batches(documents(1), lambda _: [], batch=2)
-    assert [problem.code for problem in linked.problems] == ["internal-error"]
+class InContext(Drifting):
+    """A linker whose results depend on the document, not on the mention only."""
+
+    reads_context = True
+
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        concept = self.kb.concept_ids[0]
+        return lambda queries: [Ranked((Candidate(concept, query.document.id, 1.0),)) for query in queries]
 
 
-# With a concept filter, the other concepts still compete: a mention whose best match is filtered out has no answer.
-
-WORDS = """id\tname\tsynonyms\ttypes
-mesh:D008571\tmen\t\tperson
-mesh:D009377\tneoplasia\tmen|adenomas\tdisease
-mesh:D005334\tfever\theat\tdisease
-mesh:D006358\theat\t\tphysics
-"""
-TEXT = "men with fever, adenomas, heat and nothing"
-WHOLE = Document(
-    "1", TEXT, tuple(Mention(TEXT.index(word), TEXT.index(word) + len(word), word) for word in TEXT.replace(",", "").split())
-)
+@pytest.fixture
+def kb(tiny_kb: Path) -> KnowledgeBase:
+    return KnowledgeBase.open(tiny_kb)
 
 
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
-    folder = tmp_path_factory.mktemp("words")
-    (folder / "words.tsv").write_text(WORDS)
-    build_kb(Recipe.of({"sources": [{"path": "words.tsv"}]}), folder / "kb", root=folder)
-    return KnowledgeBase.open(folder / "kb")
+def read_in_batches(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """Let pipelines read this number of documents at a time."""
+    monkeypatch.setattr("onym.pipeline.pipeline._BATCH", size)
+    monkeypatch.setattr("onym.pipeline.pipeline._TERM", 0)
 
 
-def collect_answers(linked: LinkedDocument) -> dict[str, tuple[str | None, str | None]]:
-    return {link.mention.surface: (link.concept_id, link.nil_reason) for link in linked.links}
+def candidates(linked: Iterable[LinkedDocument]) -> list[tuple[Candidate, ...]]:
+    return [link.candidates for each in linked for link in each.links]
 
 
-@pytest.mark.parametrize("make", [ExactLinker, TfidfLinker])
-def test_mention_of_another_type_is_left_unlinked(words: KnowledgeBase, make: Callable[[KnowledgeBase], Linker]) -> None:
-    only = concepts_of_types(words, ["disease"])
-    (linked,) = link_among(make(words), [WHOLE], only=only)
-    assert linked.document is WHOLE
-    assert [link.mention for link in linked.links] == list(WHOLE.mentions)
-    found = collect_answers(linked)
-    assert found["men"] == found["heat"] == (None, "filtered-out")
-    assert (found["fever"][0], found["adenomas"][0], found["nothing"][0]) == ("mesh:D005334", "mesh:D009377", None)
-    assert found["nothing"][1] == "no-candidate"
-    kept = {link.mention.surface: [each.concept_id for each in link.candidates] for link in linked.links}
-    assert (kept["men"][0], kept["heat"][0]) == ("mesh:D009377", "mesh:D005334")
-    assert all(only[words.concept_ids.find(concept_id)] for ids in kept.values() for concept_id in ids)
+# Answers are kept by text.
 
 
-def test_filtered_answer_is_the_best_unfiltered_one(words: KnowledgeBase) -> None:
-    (freely,) = ExactLinker(words).link([WHOLE])
-    (linked,) = link_among(ExactLinker(words), [WHOLE], only=concepts_of_types(words, ["disease"]))
-    for link, free in zip(linked.links, freely.links, strict=True):
-        assert link.concept_id in (None, free.concept_id)
+def test_a_text_is_computed_once_in_a_call(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_in_batches(monkeypatch, 2)
+    linker = Drifting(kb)
+    found = candidates(link_with(linker, documents("fever", "mi", "Fever", "chill", "MI")))
+    assert linker.computed == [["fever", "mi"], ["chill"]]
+    assert found[0] == found[2] != found[3]
+    assert found[1] == found[4]
 
 
-def test_restricted_to_some_concepts_the_others_are_ignored(words: KnowledgeBase) -> None:
-    only = concepts_of_types(words, ["disease"])
-    (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, restrict=True)
-    assert [linked] == list(ExactLinker(words).link([WHOLE], only=only))
-    assert collect_answers(linked)["men"] == ("mesh:D009377", None)
-    assert list(link_among(ExactLinker(words), [WHOLE])) == list(ExactLinker(words).link([WHOLE]))
+def test_answers_are_kept_for_the_next_call_only_if_the_linker_allows_it(kb: KnowledgeBase) -> None:
+    """If all linkers kept them, the last `fever` would get the score that was computed together with `mi`."""
+    for kind, computed in (
+        (Drifting, [["fever"], ["fever", "mi"], ["fever"]]),
+        (Keeping, [["fever"], ["mi"]]),
+    ):
+        linker = kind(kb)
+        pipeline = Pipeline(linker)
+        for texts in (["fever"], ["fever", "mi"], ["fever"]):
+            assert len(candidates(pipeline.link_many(documents(*texts)))) == len(texts)
+        assert linker.computed == computed
 
 
-def test_counts_ties_among_wanted_concepts(words: KnowledgeBase) -> None:
-    only = concepts_with_ids(words, ["mesh:D008571", "mesh:D009377"])
-    (linked,) = link_among(ExactLinker(words), [WHOLE], only=only, top_k=1)
-    assert (linked.links[0].concept_id, linked.links[0].tied, len(linked.links[0].candidates)) == ("mesh:D008571", 1, 1)
-    (linked,) = link_among(ExactLinker(words), [WHOLE], only=concepts_with_ids(words, ["mesh:D008571"]))
-    assert (linked.links[0].concept_id, linked.links[0].tied) == ("mesh:D008571", 0)
+@pytest.mark.parametrize(("size", "computed"), [(0, 7), (2, 4), (100, 3)])
+def test_the_number_of_kept_answers_is_limited(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, size: int, computed: int
+) -> None:
+    read_in_batches(monkeypatch, 1)
+    monkeypatch.setattr("onym.linkers.base.KEPT_ANSWERS", size)
+    linker = Drifting(kb)
+    candidates(link_with(linker, documents("a", "b", "c", "b", "b", "c", "a")))
+    assert len(linker.computed) == computed  # with 2, `a` is dropped for `c`
 
 
-def counted(make: type[SurfaceLinker], calls: list[tuple[bool, int]], **declared: bool) -> type[Any]:
-    """Return a linker class that records each call per document: whether a filter was given, and the number of mentions."""
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_recent_values_never_exceed_their_number(size: int) -> None:
+    recent = Recent[str, str](size)
+    computed: list[str] = []
 
-    class Counting(make):  # type: ignore[misc, valid-type]
-        def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
-            for linked in super().link(documents, **options):
-                calls.append((options.get("only") is not None, len(linked.links)))
-                yield linked
+    def compute(new: list[str]) -> list[str]:
+        computed.extend(new)
+        return [key.upper() for key in new]
 
-    for name, value in declared.items():
-        setattr(Counting, name, value)
-    return Counting
-
-
-@pytest.mark.parametrize("types", [["disease"], ["person"], ["disease", "person"]])
-@pytest.mark.parametrize("top_k", [1, 10])
-def test_exact_match_does_not_link_again(words: KnowledgeBase, types: list[str], top_k: int) -> None:
-    calls: list[tuple[bool, int]] = []
-    once, twice = counted(ExactLinker, calls), counted(ExactLinker, [], filters_after_ranking=False)
-    only = concepts_of_types(words, types)
-    (linked,) = link_among(once(words), [WHOLE], only=only, top_k=top_k)
-    assert calls == [(False, len(WHOLE.mentions))]
-    assert [linked] == list(link_among(twice(words), [WHOLE], only=only, top_k=top_k))
+    for keys in (["a", "b", "c", "d"], ["a"], [], ["e", "a", "f"]):
+        assert recent.fill(keys, compute) == [key.upper() for key in keys]
+    assert len(recent._values) <= size
+    computed.clear()
+    recent.fill(["a", "e", "f"][3 - size :], compute)
+    assert computed == []  # the most recent values are kept
 
 
-def test_exact_match_links_again_if_candidates_were_cut(tmp_path: Path) -> None:
-    rows = "".join(f"x:{number}\tgout\t{'disease' if number == 5 else 'other'}\n" for number in range(1, 6))
-    (tmp_path / "gout.tsv").write_text("id\tname\tsemantic_types\n" + rows)
-    build_kb(Recipe.of({"sources": [{"path": "gout.tsv"}]}), tmp_path / "kb", root=tmp_path)
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    calls: list[tuple[bool, int]] = []
-    doc = Document("1", "gout", (Mention(0, 4, "gout"),))
-    (linked,) = link_among(counted(ExactLinker, calls)(kb), [doc], only=concepts_of_types(kb, ["disease"]), top_k=1)
-    assert calls == [(False, 1), (True, 1)]
-    assert [each.concept_id for each in linked.links[0].candidates] == ["x:5"]
-    assert linked.links[0].nil_reason == "filtered-out"
+def test_values_of_a_failure_are_not_kept() -> None:
+    recent = Recent[str, str](10)
+    answers = iter((["B"], ["B", "C", "D"]))  # too few, and too many
+    for _ in range(2):
+        with pytest.raises(ValueError, match="zip"):
+            recent.fill(["a", "b"], lambda _: next(answers))
+    assert recent.fill(["a", "b"], lambda new: [key.upper() for key in new]) == ["A", "B"]
 
 
-def test_links_only_filtered_out_mentions_again(words: KnowledgeBase) -> None:
-    calls: list[tuple[bool, int]] = []
-    linker = counted(TfidfLinker, calls)(words)
-    only = concepts_of_types(words, ["disease"])
-    (linked,) = link_among(linker, [WHOLE], only=only)
-    left_out = sum(link.nil_reason == "filtered-out" for link in linked.links)
-    assert calls == [(False, len(WHOLE.mentions)), (True, left_out)]
-    calls.clear()
-    fever = [mention for mention in WHOLE.mentions if mention.surface == "fever"]
-    docs = [replace(WHOLE, id=str(number), mentions=tuple(fever)) for number in range(3)]
-    assert [link.concept_id for each in link_among(linker, docs, only=only) for link in each.links] == ["mesh:D005334"] * 3
-    assert calls == [(False, 1)] * 3
+def test_failing_document_does_not_affect_others(kb: KnowledgeBase) -> None:
+    linked = list(link_with(Drifting(kb), documents("fever", "bad", "fever")))
+    assert [[problem.code for problem in each.problems] for each in linked] == [[], ["internal-error"], []]
+    assert linked[0].links[0].candidates == linked[2].links[0].candidates
 
 
-def test_keeps_document_order_and_problems(words: KnowledgeBase) -> None:
-    class Fails(ExactLinker):
-        """Fails on one document in the first pass, and on another document in the second pass."""
-
-        filters_after_ranking = False
-
-        def link(self, documents: Iterable[Document], **options: Any) -> Iterator[LinkedDocument]:
-            bad = "3" if options.get("only") is None else "5"
-            problem = Problem(bad, "limit-record", "too long")
-            for linked in super().link(documents, **options):
-                yield LinkedDocument(linked.document, problems=(problem,)) if linked.document.id == bad else linked
-
-    docs = [replace(WHOLE, id=str(number)) for number in range(700)]
-    found = link_among(Fails(words), iter(docs), only=concepts_of_types(words, ["disease"]))
-    linked = list(found)
-    assert [each.document.id for each in linked] == [doc.id for doc in docs]
-    assert [each.document.id for each in linked if not each.is_complete] == ["3", "5"]
-    assert all(len(each.links) == len(WHOLE.mentions) for each in linked if each.is_complete)
+def test_kept_answers_are_separate_per_filter_and_top_k(kb: KnowledgeBase) -> None:
+    pipeline = Pipeline(Keeping(kb))
+    for top_k in (1, 2, 1):
+        options = PipelineOptions(top_k=top_k)
+        assert len(candidates(pipeline.with_options(options).link_many(documents("fever")))[0]) == top_k
+    exact = Pipeline(ExactLinker(kb))
+    for ids in (["mesh:D006973"], ["mesh:D009203"]):
+        (found,) = candidates(exact.with_filter(concepts=ids, restrict=True).link_many(documents("mi")))
+        assert [candidate.concept_id for candidate in found] == ids
+    assert len(candidates(exact.link_many(documents("mi")))[0]) == 2
 
 
-def test_describe_filter(words: KnowledgeBase) -> None:
-    only = concepts_of_types(words, ["disease"])
-    assert describe_filter(None) == {}
-    assert describe_filter(only) == {**describe_mask(only), "others_compete": True}
-    assert describe_filter(only, restrict=True) == {**describe_mask(only), "others_compete": False}
+@pytest.mark.parametrize("kind", [ExactLinker, TfidfLinker])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_answers_are_the_same_however_many_are_kept(
+    kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, kind: type[ExactLinker | TfidfLinker], size: int
+) -> None:
+    read_in_batches(monkeypatch, 2)
+    linker = kind(kb)
+    expected = candidates(link_with(linker, documents(*TEXTS)))
+    monkeypatch.setattr("onym.linkers.base.KEPT_ANSWERS", size)
+    assert candidates(link_with(linker, documents(*TEXTS))) == expected
+    assert candidates(link_with(linker, documents(TEXTS[1]))) == [expected[1]]
 
 
-def test_description_distinguishes_filters_of_equal_size() -> None:
-    one, other = np.array([True, False, False]), np.array([False, True, False])
-    assert describe_filter(one)["concepts_allowed"] == describe_filter(other)["concepts_allowed"]
-    assert describe_filter(one) != describe_filter(other)
+def test_which_linkers_read_context_and_decide_names() -> None:
+    """A linker that reads context must say so: otherwise it would return results of another document."""
+    pytest.importorskip("faiss")
+    pytest.importorskip("torch")
+    classes = {name: getattr(LINKERS.load(name), f"{name.title().replace('_', '')}Linker") for name in LINKERS.names}
+    built_in = {name: each for name, each in classes.items() if LINKERS.part(name).is_built_in}
+    assert {name for name, each in built_in.items() if not each.reads_context} == {"exact", "tfidf", "dense"}
+    assert {name for name, each in built_in.items() if not each.decides_names} == {
+        "cascade",
+        "collective",
+        "dense",
+        "generative",
+        "tfidf",
+    }
+    assert all(each.reads_context for each in built_in.values() if issubclass(each, TreesLinker))
+
+
+def test_a_part_that_reads_context_keeps_nothing(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    linker = InContext(kb)
+    read_in_batches(monkeypatch, 1)
+    docs = documents("chill", "chill", "chill")
+    for composed in (CascadeLinker(exact=ExactLinker(kb), dense=linker), CascadeLinker(exact=ExactLinker(kb), rerank=linker)):
+        assert [each[0].name for each in candidates(link_with(composed, docs))] == ["0", "1", "2"]
+
+
+def test_a_cascade_computes_a_text_once_for_all_its_batches(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_in_batches(monkeypatch, 1)
+    dense = Drifting(kb)
+    pipeline = Pipeline(CascadeLinker(exact=ExactLinker(kb), dense=dense))
+    docs = documents("chill", "fever", "Chill", "CHILL")
+    first = candidates(pipeline.link_many(docs))
+    assert dense.computed == [["chill"]]
+    assert candidates(pipeline.link_many(docs)) == first
+    assert dense.computed == [["chill"], ["chill"]]  # the dense part does not keep its answers for the next call
+
+
+@pytest.fixture
+def reranker(tmp_path: Path, tiny_kb: Path) -> RerankLinker:
+    kb = KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
+    linker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)
+    assert isinstance(linker, RerankLinker)
+    return linker
+
+
+def watch_texts(linker: Linker, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that records each text that the linker computes."""
+    computed: list[str] = []
+
+    def watching(own: Callable[..., Any]) -> Callable[..., Any]:
+        def make(top_k: int, allowed: ConceptMask | None = None) -> Callable[[Sequence[Query]], Any]:
+            rank = own(top_k, allowed)
+
+            def watch_rank(queries: Sequence[Query]) -> Any:
+                computed.extend(query.text for query in queries)
+                return rank(queries)
+
+            return watch_rank
+
+        return make
+
+    for name in ("ranking", "proposing"):
+        monkeypatch.setattr(linker, name, watching(getattr(linker, name)))
+    return computed
+
+
+@pytest.mark.parametrize("is_in_cascade", [False, True])
+def test_a_reranker_computes_candidates_and_probabilities_once(
+    reranker: RerankLinker, monkeypatch: pytest.MonkeyPatch, is_in_cascade: bool
+) -> None:
+    read_in_batches(monkeypatch, 1)
+    computed = watch_texts(reranker.parts.linkers["tfidf"], monkeypatch)
+    scored: list[int] = []
+    probabilities = type(reranker.reranker).probabilities
+
+    def count_probabilities(own: Any, matrix: Any) -> Any:
+        scored.append(len(matrix))
+        return probabilities(own, matrix)
+
+    monkeypatch.setattr(type(reranker.reranker), "probabilities", count_probabilities)
+    linker = CascadeLinker(exact=ExactLinker(reranker.kb), rerank=reranker) if is_in_cascade else reranker
+    pipeline = Pipeline(linker)
+    for _ in range(2):  # the second call finds all answers kept
+        found = candidates(pipeline.link_many(documents("fevers", "hart attack", "fevers", "fevers")))
+        assert computed == ["fevers", "hart attack"]
+        assert len(scored) == 2
+        assert found[0] == found[2] == found[3]
+
+
+# Names decide, and the defaults of a linker.
+
+
+def test_names_decide_for_linkers_that_leave_it_to_the_ranking(kb: KnowledgeBase) -> None:
+    asked = queries("heart attack")
+    [plain] = Drifting(kb).rank(asked)
+    [decided] = open_ranking(Drifting(kb), 10, names=True)(asked)
+    assert plain.candidates[0].concept_id == "mesh:D005334"
+    assert (decided.candidates[0].concept_id, decided.candidates[0].score) == ("mesh:D009203", plain.candidates[0].score)
+
+
+def test_defaults_of_a_linker(kb: KnowledgeBase) -> None:
+    linker, asked = TfidfLinker(kb), queries("hart attack", "fever")
+    ranked = linker.rank(asked, 2)
+    proposed = Linker.proposing(linker, 2)(asked)
+    assert proposed == linker.proposing(2)(asked)
+    assert [list(scores) for scores in proposed] == [
+        [kb.concept_ids.find(each.concept_id) for each in found.candidates] for found in ranked
+    ]
+    links = [each.link(query.mention) for query, each in zip(asked, ranked, strict=True)]
+    found = Linker.evidence(linker, asked, links)
+    assert [[reason.kind for reason in each.reasons] for each in found] == [["model-name"], ["same-name"]]
+    assert linker.rank([]) == []
+    assert Linker.proposing(linker, 2)([]) == []
+    for concept in ("mesh:D006973", "mesh:D009203"):
+        [mi] = linker.rank(queries("mi"), 2, concepts_with_ids(kb, [concept]))
+        assert [each.concept_id for each in mi.candidates] == [concept]

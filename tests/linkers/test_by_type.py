@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.kb.ranking import concepts_with_ids
+from onym.kb.ranking import Best, concepts_with_ids
 from onym.linkers import linker_config, open_linker
-from onym.linkers.base import without_confidence
+from onym.linkers.base import TreesLinker
 from onym.linkers.by_type import ByTypeLinker, TypedPart
 from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
 from onym.packs.locate import load
 from onym.pipeline import Pipeline
 from onym.pipeline.folder import build_pipeline
-from onym.types import Document, Mention
+from onym.text.queries import queries_of
+from onym.types import Document, Mention, Relation
+from tests.linkers.test_reranker import write_folder
+from tests.support.linking import link_with
 
 FEVER, ATTACK = "mesh:D005334", "mesh:D009203"
 PARTS = [{"kind": "exact"}, {"kind": "tfidf"}]
@@ -43,24 +49,24 @@ def document(*typed: tuple[str, str], doc_id: str = "1") -> Document:
 
 def test_each_mention_is_linked_by_the_linker_of_its_type(linker: ByTypeLinker) -> None:
     doc = document(("hart attack", "Disease"), ("heart atack", "symptom"), ("fever", "disease"))
-    [linked] = linker.link([doc])
+    [linked] = link_with(linker, [doc])
     assert [link.concept_id for link in linked.links] == [None, ATTACK, FEVER]
     assert [link.mention for link in linked.links] == list(doc.mentions)
 
 
 def test_types_are_compared_without_case_and_spaces(linker: ByTypeLinker) -> None:
-    [linked] = linker.link([document(("heart atack", "CellLine"))])
+    [linked] = link_with(linker, [document(("heart atack", "CellLine"))])
     assert linked.links[0].concept_id == ATTACK
 
 
 def test_mentions_of_other_types_are_left_unlinked(linker: ByTypeLinker) -> None:
-    [linked] = linker.link([document(("fever", "Gene"), ("heart attack", ""))])
+    [linked] = link_with(linker, [document(("fever", "Gene"), ("heart attack", ""))])
     assert [link.concept_id for link in linked.links] == [None, None]
 
 
 def test_documents_stay_in_order(linker: ByTypeLinker) -> None:
     docs = [document(("fever", "Gene" if number % 3 else "Disease"), doc_id=str(number)) for number in range(150)]
-    found = list(linker.link(docs))
+    found = list(link_with(linker, docs))
     assert [each.document.id for each in found] == [doc.id for doc in docs]
     assert [each.links[0].concept_id for each in found] == [None if number % 3 else FEVER for number in range(150)]
 
@@ -68,7 +74,7 @@ def test_documents_stay_in_order(linker: ByTypeLinker) -> None:
 def test_concept_filters_apply_to_each_linker(linker: ByTypeLinker, kb: KnowledgeBase) -> None:
     doc = document(("fever", "Disease"), ("heart attack", "Symptom"))
     only = concepts_with_ids(kb, [FEVER])
-    [linked] = linker.link([doc], only=only)
+    [linked] = link_with(linker, [doc], only=only)
     assert linked.links[0].concept_id == FEVER
     assert all(each.concept_id == FEVER for each in linked.links[1].candidates)
 
@@ -76,14 +82,14 @@ def test_concept_filters_apply_to_each_linker(linker: ByTypeLinker, kb: Knowledg
 def test_answers_are_restricted_to_the_groups_of_the_linker(kb: KnowledgeBase) -> None:
     options = {"parts": [{"kind": "exact"}], "types": [["Disease"]], "groups": [[kb.types[0]]]}
     opened = open_linker(linker_config("by_type", **options), kb)
-    [linked] = opened.link([document(("fever", "Disease"), ("heart attack", "Disease"))])
+    [linked] = link_with(opened, [document(("fever", "Disease"), ("heart attack", "Disease"))])
     assert {link.concept_id for link in linked.links} != {FEVER, ATTACK}
 
 
 def test_evidence_comes_from_the_linker_of_the_type(linker: ByTypeLinker) -> None:
     doc = document(("fever", "Disease"), ("heart atack", "Symptom"), ("fever", "Gene"))
-    [linked] = linker.link([doc])
-    kinds = [[reason.kind for reason in each.reasons[:1]] for each in linker.evidence(doc, linked.links)]
+    [linked] = link_with(linker, [doc])
+    kinds = [[reason.kind for reason in each.reasons[:1]] for each in linker.evidence(queries_of(doc), linked.links)]
     assert kinds == [["same-name"], ["similar-name"], []]
 
 
@@ -96,9 +102,52 @@ def test_a_pipeline_stores_all_linkers(tiny_kb: Path, tmp_path: Path) -> None:
     assert pipeline.link(document(("fever", "Disease"))).links[0].concept_id == FEVER
 
 
-def test_confidence_can_be_left_to_the_pipeline(kb: KnowledgeBase) -> None:
-    opened = ByTypeLinker(kb, [TypedPart(ExactLinker(kb), ("Disease",)), TypedPart(TfidfLinker(kb), ("Symptom",))])
-    assert isinstance(without_confidence(opened), ByTypeLinker)
+def test_stage_and_confidence_are_those_of_the_linker_of_the_type(kb: KnowledgeBase, tmp_path: Path) -> None:
+    reranker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)
+    opened = ByTypeLinker(kb, [TypedPart(ExactLinker(kb), ("Disease",)), TypedPart(reranker, ("Symptom",))])
+    [linked] = link_with(opened, [document(("fever", "Disease"), ("heart atack", "Symptom"))])
+    [alone] = link_with(reranker, [document(("heart atack", ""))])
+    assert [(link.stage, link.confidence) for link in linked.links] == [(None, None), ("rerank", alone.links[0].confidence)]
+    assert alone.links[0].confidence is not None
+
+
+class Seeing(TreesLinker):
+    """A linker that reads whole documents, and records the mentions that it sees."""
+
+    stage = "seeing"
+
+    def __init__(self, kb: KnowledgeBase) -> None:
+        self.kb = kb
+        self.model: Any = SimpleNamespace(confidence=lambda score: score)
+        self.seen: list[list[str]] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "seeing"}
+
+    def score(self, doc: Document) -> Iterator[Best]:
+        assert doc.relations == ()
+        self.seen.append([mention.surface for mention in doc.mentions])
+        for mention in doc.mentions:
+            name = self.kb.find(mention.surface)
+            yield dict.fromkeys(self.kb.name_concepts[name].tolist(), (0.9, name)) if name >= 0 else {}
+
+
+def test_a_linker_of_documents_sees_only_the_mentions_that_it_is_asked_for(kb: KnowledgeBase) -> None:
+    seeing = Seeing(kb)
+    first = document(("fever", "Disease"), ("heart attack", "Symptom"), ("mi", "Disease"))
+    relation = Relation("causes", (("Arg1", FEVER), ("Arg2", ATTACK)))
+    docs = [replace(first, relations=(relation,)), document(("pyrexia", "Gene"), doc_id="2"), replace(first, id="3")]
+    typed = ByTypeLinker(kb, [TypedPart(seeing, ("Disease",)), TypedPart(ExactLinker(kb), ("Symptom",))])
+    linked = list(link_with(typed, docs))
+    assert seeing.seen == [["fever", "mi"], ["fever", "mi"]]
+    of_first = ["seeing", None, "seeing"]
+    assert [[link.stage for link in each.links] for each in linked] == [of_first, [None], of_first]
+    assert linked[0].document == docs[0]
+    seeing.seen.clear()
+    [filtered] = Pipeline(seeing).with_filter(concepts=[FEVER]).link_many([first])
+    assert seeing.seen == [["fever", "heart attack", "mi"], ["heart attack", "mi"]]  # what is left out is ranked again
+    assert [link.concept_id for link in filtered.links] == [FEVER, None, None]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +170,7 @@ def test_variants_get_the_symbol_of_the_nearest_linked_gene(tmp_path: Path) -> N
     build_kb(Recipe.of({"sources": [{"path": "genes.tsv", "format": "table"}]}), tmp_path / "kb", root=tmp_path)
     config = linker_config("by_type", parts=[{"kind": "exact"}, {"kind": "variants"}], types=[["Gene"], ["Variant"]])
     opened = open_linker(config, KnowledgeBase.open(tmp_path / "kb"))
-    [linked], [alone] = (
-        list(opened.link([each])) for each in (document(("BRAF", "Gene"), ("V600E", "Variant")), document(("V600E", "Variant")))
-    )
+    both, variant = document(("BRAF", "Gene"), ("V600E", "Variant")), document(("V600E", "Variant"))
+    [linked], [alone] = link_with(opened, [both]), link_with(opened, [variant])
     assert [link.concept_id for link in linked.links] == ["ncbigene:673", "hgvs:BRAF:p.V600E"]
     assert alone.links[0].concept_id == "hgvs:p.V600E"

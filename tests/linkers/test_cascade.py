@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, concepts_with_ids
 from onym.linkers import linker_config, open_linker
-from onym.linkers.base import link_batches
+from onym.linkers.base import Linker, Rank
 from onym.linkers.cascade import CascadeLinker, CascadeLinkerConfig
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.text.queries import Query, queries_of
+from onym.types import Candidate, Document, Mention
+from tests.support.linking import link_with
 from tests.support.models import save_encoder, save_model
 from tests.threads import one_thread
 
@@ -43,27 +45,37 @@ def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
 
 
-class Said:
+class Said(Linker):
     """A linker that returns the same candidates for every mention, and records its queries."""
+
+    reads_context = True
 
     def __init__(self, kb: KnowledgeBase, *candidates: Candidate, scores: dict[str, float] | None = None) -> None:
         self.kb = kb
-        self.config: dict[str, Any] = {"linker": "said"}
         self.queries: list[str] = []
         self.named: list[list[str]] = []
         self._candidates, self._scores = candidates, scores or {}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        for doc in documents:
-            self.queries += [mention.surface for mention in doc.mentions]
-            yield LinkedDocument(doc, tuple(Link(mention, self._candidates[:top_k]) for mention in doc.mentions))
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"linker": "said"}
 
-    def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        self.queries += [mention.surface for doc in documents for mention in doc.mentions]
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            self.queries += [query.mention.surface for query in queries]
+            return [Ranked(self._candidates[:top_k])] * len(queries)
+
+        return rank
+
+    def score_names(self, queries: Sequence[Query], names: Sequence[Sequence[int]]) -> list[list[float]]:
+        self.queries += [query.mention.surface for query in queries]
         self.named += [[self.kb.names[name] for name in each] for each in names]
         return [[self._scores.get(self.kb.names[name], -9.0) for name in each] for each in names]
+
+
+def with_model(model: Any, **parts: Any) -> CascadeLinker:
+    """Return a cascade with a `Said` as its generative part."""
+    return CascadeLinker(generative=model, **parts)
 
 
 FEVER, MI, PRESSURE = (
@@ -76,7 +88,7 @@ FEVER, MI, PRESSURE = (
 def collect_answers(
     linker: CascadeLinker, doc: Document = DOC, **options: Any
 ) -> list[tuple[str | None, list[tuple[str, float]]]]:
-    (linked,) = linker.link([doc], **options)
+    (linked,) = link_with(linker, [doc], **options)
     assert [link.mention for link in linked.links] == list(doc.mentions)
     return [(link.stage, [(each.concept_id, each.score) for each in link.candidates]) for link in linked.links]
 
@@ -102,12 +114,8 @@ def test_a_filter_may_make_a_name_unambiguous(kb: KnowledgeBase) -> None:
 
 def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) -> None:
     model = Said(kb, scores={"mi": -2.0, "hypertension": -0.5, "heart attack": -1.0})
-    cascade = CascadeLinker(
-        exact=ExactLinker(kb),
-        dense=Said(kb, FEVER, MI, PRESSURE),
-        generative=model,
-        config=CascadeLinkerConfig(names=3),
-    )
+    dense = Said(kb, FEVER, MI, PRESSURE)
+    cascade = with_model(model, exact=ExactLinker(kb), dense=dense, config=CascadeLinkerConfig(names=3))
     ordered = [("mesh:D006973", -0.5), ("mesh:D009203", -1.0), ("mesh:D005334", -9.0)]
     assert collect_answers(cascade)[1:] == [("generative", ordered)] * 2
     assert model.queries == ["MI", "chest pain"]
@@ -119,24 +127,24 @@ def test_the_model_orders_the_candidates_by_their_best_names(kb: KnowledgeBase) 
 def test_links_only_retrieved_candidates(kb: KnowledgeBase) -> None:
     """The name `mi` belongs to two concepts, only one of which was retrieved."""
     model = Said(kb, scores={"mi": -0.1})
-    cascade = CascadeLinker(dense=Said(kb, MI), generative=model, config=CascadeLinkerConfig(names=1))
+    cascade = with_model(model, dense=Said(kb, MI), config=CascadeLinkerConfig(names=1))
     assert collect_answers(cascade)[0] == ("generative", [("mesh:D009203", -0.1)])
 
 
 def test_without_candidates_there_is_no_answer(kb: KnowledgeBase) -> None:
-    cascade = CascadeLinker(dense=Said(kb), generative=Said(kb))
+    cascade = with_model(Said(kb), dense=Said(kb))
     assert collect_answers(cascade) == [(None, [])] * 3
 
 
 def test_generative_model_searches_without_dense_component(kb: KnowledgeBase) -> None:
-    cascade = CascadeLinker(exact=ExactLinker(kb), generative=Said(kb, FEVER))
+    cascade = with_model(Said(kb, FEVER), exact=ExactLinker(kb))
     assert [stage for stage, _ in collect_answers(cascade)] == ["exact", "generative", "generative"]
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "said"]
 
 
 def test_keeps_document_order_and_all_mentions(kb: KnowledgeBase) -> None:
     docs = [document("MI", doc_id="1"), Document("2", "nothing"), DOC, document("fever", doc_id="4")]
-    linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)).link(docs))
+    linked = list(link_with(CascadeLinker(exact=ExactLinker(kb), dense=Said(kb, FEVER)), docs))
     assert [each.document for each in linked] == docs
     assert [[link.stage for link in each.links] for each in linked] == [
         ["dense"],
@@ -164,9 +172,9 @@ def test_scored_candidates_have_the_scores_that_a_search_finds(kb: KnowledgeBase
     model = save_model(tmp_path / "tiny-bart")
     linker = GenerativeLinker.from_pretrained(model, kb, dtype="fp32")
     doc = document("MI", "fever")
-    (linked,) = linker.link([doc])
+    (linked,) = link_with(linker, [doc])
     names = [[kb.find(candidate.name) for candidate in link.candidates] for link in linked.links]
-    found = linker.score_names([doc], names)
+    found = linker.score_names(queries_of(doc), names)
     for link, scores in zip(linked.links, found, strict=True):
         assert scores == pytest.approx([candidate.score for candidate in link.candidates], abs=1e-4)
 
@@ -176,7 +184,7 @@ def test_all_three_parts_from_folders(kb: KnowledgeBase, tmp_path: Path) -> None
     model, encoder = save_model(tmp_path / "bart"), save_encoder(tmp_path / "bert")
     cascade = open_linker(linker_config("cascade", model=model, encoder=encoder), kb)
     assert [part["linker"] for part in cascade.config["parts"]] == ["exact", "dense", "generative"]
-    (linked,) = cascade.link([DOC])
+    (linked,) = link_with(cascade, [DOC])
     assert [link.stage for link in linked.links] == ["exact", "generative", "generative"]
     assert len(linked.links[2].candidates) == 3
 
@@ -184,21 +192,18 @@ def test_all_three_parts_from_folders(kb: KnowledgeBase, tmp_path: Path) -> None
 class Failing(Said):
     """A linker that fails for one document."""
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            for doc in batch:
-                if doc.id == "bad":
-                    raise InputError("limit-record", "a document is too long")
-                yield [Link(mention, self._candidates[:top_k]) for mention in doc.mentions]
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            if any(query.document.id == "bad" for query in queries):
+                raise InputError("limit-record", "a document is too long")
+            return [Ranked(self._candidates[:top_k])] * len(queries)
 
-        return link_batches(documents, links, batch=8)
+        return rank
 
 
 def test_component_failure_affects_only_its_document(kb: KnowledgeBase) -> None:
     docs = [document("MI", doc_id="1"), document("MI", doc_id="bad"), DOC]
-    linked = list(CascadeLinker(exact=ExactLinker(kb), dense=Failing(kb, FEVER)).link(docs))
+    linked = list(link_with(CascadeLinker(exact=ExactLinker(kb), dense=Failing(kb, FEVER)), docs))
     assert [each.document for each in linked] == docs
     assert [[link.stage for link in each.links] for each in linked] == [["dense"], [], ["exact", "dense", "dense"]]
     (problem,) = linked[1].problems
@@ -222,14 +227,14 @@ def test_the_options_go_to_the_parts(tmp_path: Path) -> None:
 
 def test_component_bug_is_reported_as_a_bug(kb: KnowledgeBase) -> None:
     class Broken(ExactLinker):
-        def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
-            raise KeyError(query)
+        def _rank(self, text: str, top_k: int, allowed: ConceptMask | None) -> Ranked:
+            raise KeyError(text)
 
     doc = Document("1", "fever", (Mention(0, 5, "fever"),))
-    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([doc, doc][:1])
+    (linked,) = link_with(CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)), [doc])
     assert linked.is_complete  # the exact component has linked it, so the broken component is not called
     other = Document("2", "nothing known", (Mention(0, 13, "nothing known"),))
-    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)).link([other])
+    (linked,) = link_with(CascadeLinker(exact=ExactLinker(kb), dense=Broken(kb)), [other])
     assert [problem.code for problem in linked.problems] == ["internal-error"]
     assert "nothing" not in linked.problems[0].what
 
@@ -237,7 +242,7 @@ def test_component_bug_is_reported_as_a_bug(kb: KnowledgeBase) -> None:
 def test_reranker_links_what_exact_match_leaves(kb: KnowledgeBase) -> None:
     last = Said(kb, FEVER)
     linker = CascadeLinker(exact=ExactLinker(kb), rerank=last)
-    (linked,) = linker.link([DOC])
+    (linked,) = link_with(linker, [DOC])
     assert [link.stage for link in linked.links] == ["exact", "rerank", "rerank"]
     assert last.queries == ["MI", "chest pain"]
     with pytest.raises(ConfigError, match="cascade-parts"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from onym.kb.ranking import concepts_with_ids
 from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
 from onym.models import torch_documents
 from onym.models.collective import Collective
+from onym.text.queries import queries_of
 from onym.types import Document, Mention
 from tests.index.made import names_of
+from tests.support.linking import link_with
 from tests.support.models import save_collective
 from tests.threads import one_thread
 
@@ -32,7 +35,7 @@ DOCS = [
 ]
 
 
-ALONE = CollectiveLinkerConfig(expand_abbreviations=False, average_repeated_mentions=False, dtype="fp32")
+ALONE = CollectiveLinkerConfig(average_repeated_mentions=False, dtype="fp32")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -51,7 +54,7 @@ def linker(tmp_path_factory: pytest.TempPathFactory, tiny_kb: Path) -> Collectiv
 
 
 def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> None:
-    linked = list(linker.link(DOCS))
+    linked = list(link_with(linker, DOCS))
     assert [each.document for each in linked] == DOCS
     vectors, rows = linker.model.mention_vectors(DOCS)
     assert linker.model.names is not None
@@ -64,10 +67,10 @@ def test_answers_are_those_of_the_nearest_names(linker: CollectiveLinker) -> Non
 
 
 def test_a_document_does_not_depend_on_the_others(linker: CollectiveLinker, monkeypatch: pytest.MonkeyPatch) -> None:
-    together = [[link.candidates for link in each.links] for each in linker.link(DOCS)]
+    together = [[link.candidates for link in each.links] for each in link_with(linker, DOCS)]
     monkeypatch.setattr(torch_documents, "_BUDGET", 40)
     for doc, wanted in zip(DOCS, together, strict=True):
-        (alone,) = linker.link([doc])
+        (alone,) = link_with(linker, [doc])
         for link, candidates in zip(alone.links, wanted, strict=True):
             assert [each.concept_id for each in link.candidates] == [each.concept_id for each in candidates]
             np.testing.assert_allclose(
@@ -77,7 +80,7 @@ def test_a_document_does_not_depend_on_the_others(linker: CollectiveLinker, monk
 
 def test_only_some_concepts(linker: CollectiveLinker) -> None:
     only = concepts_with_ids(linker.kb, ["mesh:D005334"])
-    for linked in linker.link(DOCS, only=only):
+    for linked in link_with(linker, DOCS, only=only):
         assert {each.concept_id for link in linked.links for each in link.candidates} <= {"mesh:D005334"}
 
 
@@ -85,32 +88,38 @@ def test_an_abbreviation_is_read_where_it_is_expanded(linker: CollectiveLinker) 
     text = "Myocardial infarction (MI) is common. The MI came late."
     short = Document("1", text, (Mention(42, 44, "MI"), Mention(30, 36, "common")))
     long = Document("1", text, (Mention(0, 21, "Myocardial infarction"), Mention(30, 36, "common")))
-    expanding = CollectiveLinker(linker.kb, linker.model, linker.index, CollectiveLinkerConfig(average_repeated_mentions=False))
-    found, wanted = next(expanding.link([short])), next(linker.link([long]))
+    found, wanted = next(link_with(linker, [short])), next(link_with(linker, [long]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     assert found.document == short
     assert [link.mention for link in found.links] == list(short.mentions)
-    plain = next(linker.link([short]))
+    plain = next(link_with(linker, [short], expand=False))
     assert plain.links[0].candidates != found.links[0].candidates
 
 
+def test_only_the_mentions_that_are_asked_for_are_averaged(linker: CollectiveLinker) -> None:
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index)
+    queries = queries_of(DOCS[2])
+    whole, some = sharing.rank(queries), sharing.rank(queries[::2])
+    [alone] = link_with(sharing, [replace(DOCS[2], mentions=DOCS[2].mentions[::2])])
+    assert [each.candidates for each in some] == [link.candidates for link in alone.links]
+    assert [each.candidates for each in whole[::2]] != [each.candidates for each in some]
+
+
 def test_repeated_mentions_share_an_embedding(linker: CollectiveLinker) -> None:
-    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, CollectiveLinkerConfig(expand_abbreviations=False))
-    linked = list(sharing.link([DOCS[2], DOCS[0]]))
+    sharing = CollectiveLinker(linker.kb, linker.model, linker.index, CollectiveLinkerConfig())
+    linked = list(link_with(sharing, [DOCS[2], DOCS[0]]))
     answers = {link.mention.surface: {link.candidates for link in linked[0].links} for link in linked[0].links}
     assert all(len(each) == 1 for each in answers.values())
-    plain = {link.candidates for link in next(linker.link([DOCS[2]])).links}
+    plain = {link.candidates for link in next(link_with(linker, [DOCS[2]])).links}
     assert len(plain) > len(answers)
     assert [[c.concept_id for c in link.candidates] for link in linked[1].links] == [
-        [c.concept_id for c in link.candidates] for link in next(linker.link([DOCS[0]])).links
+        [c.concept_id for c in link.candidates] for link in next(link_with(linker, [DOCS[0]])).links
     ]
     assert sharing.config["average_repeated_mentions"]
 
 
-def test_context_options_default_to_on(linker: CollectiveLinker) -> None:
-    described = CollectiveLinker(linker.kb, linker.model, linker.index).config
-    assert described["expand_abbreviations"]
-    assert described["average_repeated_mentions"]
+def test_repeated_mentions_are_averaged_by_default(linker: CollectiveLinker) -> None:
+    assert CollectiveLinker(linker.kb, linker.model, linker.index).config["average_repeated_mentions"]
 
 
 def test_describe(linker: CollectiveLinker) -> None:
@@ -129,10 +138,10 @@ def test_rejects_model_that_only_detects(tmp_path: Path, tiny_kb: Path) -> None:
 
 def test_a_folder_and_its_options(linker: CollectiveLinker, tmp_path: Path) -> None:
     folder = save_collective(tmp_path / "m")
-    options: dict[str, Any] = {"expand_abbreviations": False, "average_repeated_mentions": False}
-    linker = CollectiveLinker.from_pretrained(folder, linker.kb, dtype="fp32", index="flat", **options)
-    assert linker.config == linker.config
-    found, wanted = next(linker.link(DOCS[:1])), next(linker.link(DOCS[:1]))
+    options: dict[str, Any] = {"index": "flat", "average_repeated_mentions": False}
+    opened = CollectiveLinker.from_pretrained(folder, linker.kb, dtype="fp32", **options)
+    assert opened.config == linker.config | {"model": "m"}
+    found, wanted = next(link_with(opened, DOCS[:1])), next(link_with(linker, DOCS[:1]))
     assert [link.candidates for link in found.links] == [link.candidates for link in wanted.links]
     with pytest.raises(ConfigError, match="config-invalid"):
         CollectiveLinker.from_pretrained(folder, linker.kb, share=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +18,17 @@ from onym.kb.build import build_kb
 from onym.kb.ranking import ConceptMask, rank_scored
 from onym.kb.recipe import Recipe
 from onym.linkers import linker_config, open_linker
+from onym.linkers.base import Linker, Rank
 from onym.linkers.rerank import RerankLinker, RerankLinkerConfig
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.rerank.decided import LEAST, let_names_decide
 from onym.rerank.features import NAMES
 from onym.rerank.memory import Memory, count_mentions
 from onym.rerank.trees import open_reranker
-from onym.types import Document, LinkedDocument, Mention
+from onym.text.queries import queries_of
+from onym.types import Document, Mention
 from tests.linkers.test_reranker import write_folder
+from tests.support.linking import link_with
 
 MESH = "id\tname\tsynonyms\nmesh:D1\tBreast Neoplasms\tbreast cancer|tumour of the breast\nmesh:D2\tHepatitis\t\n"
 MONDO = "id\tname\tsynonyms\nmondo:1\tbreast cancer\t\nmondo:2\tlung cancer\ttumour of the breast\n"
@@ -46,24 +48,20 @@ def make_mention(text: str, surface: str) -> Document:
     return Document("1", text, (Mention(start, start + len(surface), surface),))
 
 
-@dataclass
-class Scores:
+class Scores(Linker):
     """A linker that gives each concept a fixed score, whatever the mention."""
 
-    kb: KnowledgeBase
-    scores: dict[int, float]
+    def __init__(self, kb: KnowledgeBase, scores: dict[int, float]) -> None:
+        self.kb, self.scores = kb, scores
 
     @property
     def config(self) -> dict[str, Any]:
         return {"linker": "scores"}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        for doc in documents:
-            found = {row: score for row, score in self.scores.items() if only is None or only[row]}
-            best = {row: (score, int(self.kb.names_of(row)[0])) for row, score in found.items()}
-            yield LinkedDocument(doc, tuple(rank_scored(self.kb, best, top_k).link(mention) for mention in doc.mentions))
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        found = {row: score for row, score in self.scores.items() if allowed is None or allowed[row]}
+        best = {row: (score, int(self.kb.names_of(row)[0])) for row, score in found.items()}
+        return lambda queries: [rank_scored(self.kb, best, top_k)] * len(queries)
 
 
 @given(
@@ -76,8 +74,9 @@ def test_a_name_that_decides_comes_first_in_any_pipeline(
     linker = Scores(kb, dict(enumerate(scores[: data.draw(st.integers(1, 4))])))
     top_k = data.draw(st.integers(1, 4))
     name = data.draw(st.sampled_from(list(kb.names)))
-    [link] = Pipeline(linker, top_k=top_k, assertion=False).link(make_mention(name, name)).links
-    [plain] = next(linker.link([make_mention(name, name)], top_k=top_k)).links
+    pipeline = Pipeline(linker, options=PipelineOptions(top_k=top_k, assertion=False))
+    [link] = pipeline.link(make_mention(name, name)).links
+    [plain] = next(link_with(linker, [make_mention(name, name)], top_k=top_k)).links
     concept = kb.order.meaning(kb.names.find(name))
     if concept < 0:
         assert link == plain
@@ -111,7 +110,7 @@ def test_an_own_name_comes_before_a_lent_one_of_an_earlier_vocabulary(tmp_path: 
     sources = [{"path": "mesh.tsv"}, {"path": "hp.tsv"}, {"path": "lender.tsv", "only_joined": True}]
     build_kb(Recipe.of({"sources": sources, "joins": {"shared_ids": ["cas"]}}), tmp_path / "kb", root=tmp_path)
     kb = KnowledgeBase.open(tmp_path / "kb")
-    pipeline = Pipeline(open_linker(linker_config(kind), kb), DictionaryDetector(kb), top_k=top_k)
+    pipeline = Pipeline(open_linker(linker_config(kind), kb), DictionaryDetector(kb), PipelineOptions(top_k=top_k))
     [link] = pipeline.link("No tubular necrosis.").links
     assert (link.concept_id, link.tied) == ("hp:1", 1)
     assert check_names(pipeline).exceptions == ()
@@ -126,7 +125,8 @@ def test_the_expansion_of_an_abbreviation_decides(folder: Path) -> None:
 
 def test_restrict_decides_among_the_allowed_concepts(folder: Path) -> None:
     kb = KnowledgeBase.open(folder)
-    pipeline = Pipeline(Scores(kb, {0: 0.2, 1: 0.9}), concepts=["mesh:D1", "mesh:D2"])
+    options = PipelineOptions(concepts=("mesh:D1", "mesh:D2"))
+    pipeline = Pipeline(Scores(kb, {0: 0.2, 1: 0.9}), options=options)
     doc = make_mention("breast cancer", "breast cancer")
     assert pipeline.link(doc).links[0].nil_reason == "filtered-out"
     assert pipeline.with_filter(restrict=True).link(doc).links[0].concept_id == "mesh:D1"
@@ -144,8 +144,8 @@ def rerank_linker(folder: Path, tmp_path: Path, annotated: str, *, follow: bool,
 
 
 def features_of(linker: RerankLinker, text: str) -> dict[str, dict[str, float]]:
-    doc = make_mention(text, text)
-    pool = linker._pooling.pool([doc], linker.parts.propose([doc]))
+    queries = queries_of(make_mention(text, text))
+    pool = linker._pooling.pool([queries], linker.parts.propose(queries))
     matrix = linker._features.features(pool).matrix
     ids = [linker.kb.concept_ids[concept] for concept in pool.concepts.tolist()]
     return {concept: dict(zip(NAMES, row.tolist(), strict=True)) for concept, row in zip(ids, matrix, strict=True)}
@@ -165,7 +165,7 @@ def test_annotations_of_another_vocabulary_do_not_count_against_a_name(folder: P
 def test_clear_annotations_decide_before_names(folder: Path, tmp_path: Path, written: str, prefer: tuple[str, ...]) -> None:
     for follow, concept in ((True, "mesh:D1"), (False, "mesh:D2" if written == "hepatitis" else "mondo:1")):
         linker = rerank_linker(folder, tmp_path / str(follow), written, follow=follow, prefer=prefer)
-        [linked] = linker.link([make_mention(written, written)])
+        [linked] = link_with(linker, [make_mention(written, written)])
         assert linked.links[0].concept_id == concept
         assert linked.links[0].candidates[0].score >= LEAST
         assert ("follow_annotations" in linker.config) == follow
@@ -180,7 +180,7 @@ def test_annotations_are_followed_by_default() -> None:
 def test_a_filter_leaves_out_what_annotations_decide(folder: Path, tmp_path: Path) -> None:
     linker = rerank_linker(folder, tmp_path, "breast cancer", follow=True)
     only = np.array([linker.kb.concept_ids[row].startswith("mondo") for row in range(len(linker.kb))])
-    [linked] = linker.link([make_mention("breast cancer", "breast cancer")], only=only)
+    [linked] = link_with(linker, [make_mention("breast cancer", "breast cancer")], only=only)
     assert linked.links[0].concept_id == "mondo:1"
 
 

@@ -18,13 +18,14 @@ from onym.index import search as nearest
 from onym.index.build import open_derived_index
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types, concepts_with_ids
-from onym.linkers.dense import DenseLinker, DenseLinkerConfig
+from onym.linkers.dense import DenseLinker
 from onym.models.settings import EncoderSettings
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
 from onym.types import Candidate, Document, Mention
 from tests.index.made import Hashed, names_of
 from tests.models.spoil import rewrite_weights
+from tests.support.linking import link_with
 from tests.support.models import save_encoder
 from tests.threads import one_thread
 
@@ -57,15 +58,15 @@ def kb(tmp_path: Path, tiny_kb: Path) -> KnowledgeBase:
     return KnowledgeBase.open(shutil.copytree(tiny_kb, tmp_path / "kb"))
 
 
-def make_hash_linker(kb: KnowledgeBase, **settings: Any) -> DenseLinker:
+def make_hash_linker(kb: KnowledgeBase) -> DenseLinker:
     """Return a linker with hash-based embeddings: only equal texts are similar."""
     encoder: Any = Hashed()
     encoder.config = {}
-    return DenseLinker(kb, encoder, open_derived_index(kb, encoder), DenseLinkerConfig(**settings))
+    return DenseLinker(kb, encoder, open_derived_index(kb, encoder))
 
 
 def answers(linker: DenseLinker, *documents: Document, **options: Any) -> list[tuple[Candidate, ...]]:
-    linked = list(linker.link(documents, **options))
+    linked = list(link_with(linker, documents, **options))
     assert [each.document for each in linked] == list(documents)
     assert [link.mention for each in linked for link in each.links] == [m for doc in documents for m in doc.mentions]
     return [link.candidates for each in linked for link in each.links]
@@ -147,7 +148,7 @@ def test_abbreviations_are_expanded(kb: KnowledgeBase) -> None:
     doc = document("He had a heart attack (HA). HA kills.", "HA)")
     doc = Document("1", doc.text, (Mention(28, 30, "HA"),))
     assert answers(make_hash_linker(kb), doc)[0][0].name == "Heart attack"
-    assert answers(make_hash_linker(kb, expand_abbreviations=False), doc)[0][0].score < 0.9
+    assert answers(make_hash_linker(kb), doc, expand=False)[0][0].score < 0.9
 
 
 def test_a_mention_without_a_letter_has_no_answer(kb: KnowledgeBase) -> None:
@@ -156,24 +157,26 @@ def test_a_mention_without_a_letter_has_no_answer(kb: KnowledgeBase) -> None:
 
 def test_documents_without_mentions(kb: KnowledgeBase) -> None:
     assert answers(make_hash_linker(kb), Document("1", "nothing", ()), Document("2", "", ())) == []
-    assert list(make_hash_linker(kb).link([])) == []
+    assert list(link_with(make_hash_linker(kb), [])) == []
 
 
-@pytest.mark.parametrize("cache_size", [0, 1, 100])
-def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, cache_size: int) -> None:
-    monkeypatch.setattr(DenseLinker, "batch", 1)
-    linker = make_hash_linker(kb, cache_size=cache_size)
+@pytest.mark.parametrize("kept", [0, 1, 100])
+def test_a_surface_is_encoded_once(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr("onym.pipeline.pipeline._batches", lambda documents: ([document] for document in documents))
+    monkeypatch.setattr("onym.linkers.base.KEPT_ANSWERS", kept)
+    linker = make_hash_linker(kb)
     encoder: Any = linker.encoder
     encoder.encoded.clear()
     documents = [document(text, text, doc_id=str(number)) for number, text in enumerate(["Fever", "fever", "chill", "FEVER"])]
     found = answers(linker, *documents)
     assert found[0] == found[1] == found[3] != found[2]
     times = {0: ["fever", "fever", "chill", "fever"], 1: ["fever", "chill", "fever"], 100: ["fever", "chill"]}
-    assert encoder.encoded == times[cache_size]
+    assert encoder.encoded == times[kept]
 
 
 def test_reads_documents_lazily(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DenseLinker, "batch", 2)
+    monkeypatch.setattr("onym.pipeline.pipeline._BATCH", 2)
+    monkeypatch.setattr("onym.pipeline.pipeline._TERM", 0)
     taken: list[int] = []
 
     def stream() -> Iterator[Document]:
@@ -181,7 +184,7 @@ def test_reads_documents_lazily(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPat
             taken.append(number)
             yield document("fever", "fever", doc_id=str(number))
 
-    assert next(make_hash_linker(kb).link(stream())).document.id == "0"
+    assert next(link_with(make_hash_linker(kb), stream())).document.id == "0"
     assert taken == [0, 1]
 
 
@@ -193,7 +196,7 @@ def test_each_kind_of_index(model: Path, kb: KnowledgeBase, kind: str) -> None:
 
 
 def test_describe(model: Path, kb: KnowledgeBase) -> None:
-    config = DenseLinker.from_pretrained(model, kb, dtype="bf16", expand_abbreviations=False).config
+    config = DenseLinker.from_pretrained(model, kb, dtype="bf16").config
     assert (
         config
         | {
@@ -205,8 +208,6 @@ def test_describe(model: Path, kb: KnowledgeBase) -> None:
             "pooling": "cls",
             "similarity": "dot",
             "length": 25,
-            "expand_abbreviations": False,
-            "cache_size": 50_000,
         }
         == config
     )
@@ -235,7 +236,7 @@ def test_an_unknown_kind(model: Path, kb: KnowledgeBase) -> None:
 def test_lone_surrogate_becomes_a_problem(model: Path, kb: KnowledgeBase) -> None:
     """A file cannot contain a lone surrogate, but a caller can pass a string that does."""
     bad = document("Fever and \ud800.", "\ud800", doc_id="2")
-    linked = list(DenseLinker.from_pretrained(model, kb).link([DOC, bad, DOC]))
+    linked = list(link_with(DenseLinker.from_pretrained(model, kb), [DOC, bad, DOC]))
     assert [[problem.code for problem in each.problems] for each in linked] == [[], ["input-encoding"], []]
     assert all(each.is_complete for each in (linked[0], linked[2]))
 

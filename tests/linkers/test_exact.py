@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
 from onym.linkers.exact import ExactLinker, ExactLinkerConfig
 from onym.types import Document, Mention
+from tests.support.linking import link_with
 
 
 @pytest.fixture
@@ -27,9 +29,9 @@ def document(text: str, *surfaces: str) -> Document:
     return Document(f"d{len(text)}", text, tuple(mentions))
 
 
-def answers(linker: ExactLinker, doc: Document, **options: object) -> list[list[tuple[str, float]]]:
-    (linked,) = linker.link([doc], **options)  # type: ignore[arg-type]
-    assert linked.document is doc
+def answers(linker: ExactLinker, doc: Document, **options: Any) -> list[list[tuple[str, float]]]:
+    (linked,) = link_with(linker, [doc], **options)
+    assert linked.document == doc
     assert [link.mention for link in linked.links] == list(doc.mentions)
     return [[(c.concept_id, round(c.score, 3)) for c in link.candidates] for link in linked.links]
 
@@ -45,7 +47,7 @@ def test_a_shared_name_is_a_tie(kb: KnowledgeBase) -> None:
 
 
 def test_unlinked_mention_has_a_nil_reason(kb: KnowledgeBase) -> None:
-    (linked,) = ExactLinker(kb).link([document("fever, chill", "fever", "chill")])
+    (linked,) = link_with(ExactLinker(kb), [document("fever, chill", "fever", "chill")])
     assert [(link.concept_id, link.nil_reason) for link in linked.links] == [
         ("mesh:D005334", None),
         (None, "no-candidate"),
@@ -55,7 +57,7 @@ def test_unlinked_mention_has_a_nil_reason(kb: KnowledgeBase) -> None:
 def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
     assert answers(ExactLinker(kb), doc) == [[("mesh:D009203", 1.0)]]
-    assert len(answers(ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False)), doc)[0]) == 2
+    assert len(answers(ExactLinker(kb), doc, expand=False)[0]) == 2
 
 
 def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
@@ -68,27 +70,27 @@ def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
 
 def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
-    linked = list(ExactLinker(kb).link(iter(docs), top_k=1))
+    linked = list(link_with(ExactLinker(kb), iter(docs), top_k=1))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
     assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
 
 
 def test_config_records_the_options(kb: KnowledgeBase) -> None:
-    linker = ExactLinker(kb, ExactLinkerConfig(expand_abbreviations=False))
-    assert linker.config == {"linker": "exact", "expand_abbreviations": False, "inflections": False}
+    linker = ExactLinker(kb, ExactLinkerConfig(inflections=True))
+    assert linker.config == {"linker": "exact", "inflections": True}
 
 
 def test_the_options(kb: KnowledgeBase) -> None:
-    assert linker_config("exact", expand_abbreviations=False) == ExactLinkerConfig(expand_abbreviations=False)
-    assert linker_config("exact", expand_abbreviations=None) == ExactLinkerConfig()
+    assert linker_config("exact", inflections=True) == ExactLinkerConfig(inflections=True)
+    assert linker_config("exact", inflections=None) == ExactLinkerConfig()
     with pytest.raises(ConfigError, match="model is not an option of exact"):
         linker_config("exact", model="m")
 
 
 def test_unicode_spaces_match_plain_spaces(kb: KnowledgeBase) -> None:
     doc = Document("1", "heart\u2009\u00a0attack", (Mention(0, 13, "heart\u2009\u00a0attack"),))
-    (linked,) = ExactLinker(kb).link([doc])
+    (linked,) = link_with(ExactLinker(kb), [doc])
     assert linked.links[0].concept_id == "mesh:D009203"
 
 

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from onym.kb import KnowledgeBase
+from onym.kb.ranking import Ranked
 from onym.rerank.features import FEATURES, NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory, Memory
 from onym.rerank.pool import Pool, Pooling
+from onym.text.queries import queries_of
 from onym.text.similarity import NameSimilarity
-from onym.types import Candidate, Document, Link, Mention
+from onym.types import Candidate, Document, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 
@@ -27,10 +29,8 @@ class Made:
         self.pooling, self.maker = Pooling(kb, memory), FeatureMaker(kb, memory, NameSimilarity.of(kb.names))
 
     def pool(self, doc: Document, **candidates: list[list[Candidate]]) -> Pool:
-        links = {
-            name: [[Link(m, tuple(c)) for m, c in zip(doc.mentions, each, strict=True)]] for name, each in candidates.items()
-        }
-        return self.pooling.pool([doc], links)
+        ranked = {name: [Ranked(tuple(found)) for found in each] for name, each in candidates.items()}
+        return self.pooling.pool([queries_of(doc)], ranked)
 
     def of(self, doc: Document, mention: int = 0, **candidates: list[list[Candidate]]) -> dict[str, dict[str, float]]:
         pool = self.pool(doc, **candidates)

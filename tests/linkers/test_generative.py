@@ -18,12 +18,13 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import concepts_of_types, concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
-from onym.linkers import generative
 from onym.linkers.generative import GenerativeLinker, GenerativeLinkerConfig, ModelSettings
 from onym.models.template import GENBIOEL, GENRE, Template
 from onym.models.tokens import Tokenizer
 from onym.parts import OpenContext
+from onym.text.queries import queries_of
 from onym.types import Candidate, Document, Mention
+from tests.support.linking import link_with
 from tests.support.models import add_defaults, save_model, save_tokenizer, tiny_bart
 from tests.threads import one_thread
 
@@ -68,7 +69,7 @@ def open_in_fp32(model: Path, kb: KnowledgeBase, template: Template = GENBIOEL, 
 
 
 def answers(linker: GenerativeLinker, doc: Document = DOC, **options: Any) -> list[tuple[Candidate, ...]]:
-    (linked,) = linker.link([doc], **options)
+    (linked,) = link_with(linker, [doc], **options)
     assert [link.mention for link in linked.links] == list(doc.mentions)
     return [link.candidates for link in linked.links]
 
@@ -126,7 +127,7 @@ def test_the_prompt_matters(model: Path, kb: KnowledgeBase) -> None:
 
 def test_exact_search_agrees_with_scoring_each_name(model: Path, kb: KnowledgeBase) -> None:
     linker = open_in_fp32(model, kb, search="exact", ranking="mean", width=3)
-    decoded = linker.decode([DOC])
+    decoded = linker.decode(queries_of(DOC))
     assert all(each.is_proved for each in decoded)
     for mention, candidates in zip(DOC.mentions, answers(linker), strict=True):
         all_names = (score_forced(model, mention, name, GENBIOEL) for name in kb_names(kb))
@@ -154,7 +155,7 @@ def test_links_only_allowed_concepts(model: Path, kb: KnowledgeBase) -> None:
 def test_restriction_leaves_the_beam_to_allowed_names(model: Path, kb: KnowledgeBase) -> None:
     only = concepts_with_ids(kb, ["D005334"])
     linker = open_in_fp32(model, kb, width=3)
-    for decoded in linker.decode([DOC], linker.trie.restriction(names_of(kb, only))):
+    for decoded in linker.decode(queries_of(DOC), linker.trie.restriction(names_of(kb, only))):
         found = {kb.names[name] for each in decoded.hypotheses for name in linker.trie.names_at(each.leaf)}
         assert found == {"fever", "pyrexia", "hyperthermia"}
 
@@ -174,7 +175,7 @@ def test_empty_filter_gives_no_candidates(model: Path, kb: KnowledgeBase) -> Non
 
 def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path) -> None:
     kb = kb_of(tmp_path, "id\tname\nmesh:D2\tmi\nmesh:D1\tmi\n")
-    for linked in open_in_fp32(model, kb).link([DOC]):
+    for linked in link_with(open_in_fp32(model, kb), [DOC]):
         for link in linked.links:
             assert [candidate.concept_id for candidate in link.candidates] == ["mesh:D1", "mesh:D2"]
             assert link.tied == 1
@@ -183,7 +184,7 @@ def test_concepts_that_share_the_best_name_are_tied(tmp_path: Path, model: Path)
 @pytest.mark.parametrize("pooling", ["best", "sum"])
 def test_pooling(model: Path, kb: KnowledgeBase, pooling: str) -> None:
     linker = open_in_fp32(model, kb, pooling=pooling, width=10)
-    for decoded, candidates in zip(linker.decode([DOC]), answers(linker), strict=True):
+    for decoded, candidates in zip(linker.decode(queries_of(DOC)), answers(linker), strict=True):
         scores: dict[str, list[float]] = {}
         for each in decoded.hypotheses:
             (name,) = linker.trie.names_at(each.leaf)
@@ -204,7 +205,7 @@ def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
     described = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"}, "model": level}
     (folder / "tokenizer.json").write_text(json.dumps(described))
     linker = open_in_fp32(folder, kb, pooling="sum")
-    ((hypothesis,),) = (decoded.hypotheses for decoded in linker.decode([document(TEXT, "fever")]))
+    ((hypothesis,),) = (decoded.hypotheses for decoded in linker.decode(queries_of(document(TEXT, "fever"))))
     assert len(linker.trie.names_at(hypothesis.leaf)) == 2
     (candidates,) = answers(linker, document(TEXT, "fever"))
     assert {(c.concept_id, c.score) for c in candidates} == {("mesh:D1", hypothesis.log_prob), ("mesh:D2", hypothesis.log_prob)}
@@ -214,16 +215,17 @@ def test_names_with_the_same_tokens_count_once_in_a_sum(tmp_path: Path) -> None:
 
 
 def test_documents_without_mentions_and_batches(model: Path, kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generative, "_BATCH", 2)
+    monkeypatch.setattr("onym.pipeline.pipeline._BATCH", 2)
+    monkeypatch.setattr("onym.pipeline.pipeline._TERM", 0)
     linker = open_in_fp32(model, kb)
     documents = [document("", doc_id="a"), document(TEXT, "fever", doc_id="b"), document(TEXT, doc_id="c"), DOC]
-    linked = list(linker.link(iter(documents)))
+    linked = list(link_with(linker, iter(documents)))
     assert [each.document for each in linked] == documents
     assert [len(each.links) for each in linked] == [0, 1, 0, 3]
     alone, together = linked[1].links[0].candidates, linked[3].links[1].candidates
     assert [candidate.name for candidate in alone] == [candidate.name for candidate in together]
     assert [candidate.score for candidate in alone] == pytest.approx([candidate.score for candidate in together], abs=1e-4)
-    assert list(linker.link([])) == []
+    assert list(link_with(linker, [])) == []
 
 
 def test_truncates_long_documents_mentions_and_names(tmp_path: Path, model: Path) -> None:
@@ -357,8 +359,8 @@ def test_another_way_to_search_with_the_same_model(model: Path, kb: KnowledgeBas
     assert exact.trie is linker.trie
     assert (exact.config["search"]["search"], exact.config["window"]) == ("exact", 64)
     assert linker.config["search"]["search"] == "beam"
-    assert all(each.is_proved for each in exact.decode([DOC]))
-    assert all(len(each.hypotheses) == 2 for each in exact.decode([DOC]))
+    assert all(each.is_proved for each in exact.decode(queries_of(DOC)))
+    assert all(len(each.hypotheses) == 2 for each in exact.decode(queries_of(DOC)))
 
 
 # Settings in a model's folder: they are the defaults of options, and a broken file is an error.

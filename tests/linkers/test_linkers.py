@@ -18,6 +18,7 @@ from onym.parts import OpenContext
 from onym.registry import LINKERS
 from onym.types import Candidate, Document, Mention
 from tests.modules import without_torch
+from tests.support.linking import link_with
 from tests.support.models import save_collective, save_encoder, save_model, save_tokenizer
 
 
@@ -156,7 +157,7 @@ def test_all_linkers_order_ties_equally(tmp_path: Path, model: Path, name: str, 
     linker = open_linker(linker_config(name, **options), kb)
     text = "cancer, growth"
     doc = Document("1", text, (Mention(0, 6, "cancer"), Mention(8, 14, "growth")))
-    (whole,), (cut,) = linker.link([doc], top_k=100), linker.link([doc], top_k=1)
+    (whole,), (cut,) = link_with(linker, [doc], top_k=100), link_with(linker, [doc], top_k=1)
     for link, short in zip(whole.links, cut.links, strict=True):
         keys = [(-each.score, *order_key(kb, each)) for each in link.candidates]
         assert len(keys) > 1

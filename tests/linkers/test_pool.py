@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import concepts_with_ids
+from onym.kb.ranking import Ranked, concepts_with_ids
 from onym.rerank.memory import KbMemory, Memory
 from onym.rerank.pool import Pooling
-from onym.types import Candidate, Document, Link, Mention
+from onym.text.queries import queries_of
+from onym.types import Candidate, Document, Mention
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 
@@ -38,8 +39,8 @@ def ids(kb: KnowledgeBase, concepts: np.ndarray) -> list[str]:
 
 def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("Myocardial infarction (MI), high temperatures: MI", "high temperatures", "MI")
-    link = Link(doc.mentions[0], (Candidate(PRESSURE, "hypertension", 0.25),))
-    pool = pooling.pool([doc], {"other": [[link, Link(doc.mentions[1])]]})
+    ranked = Ranked((Candidate(PRESSURE, "hypertension", 0.25),))
+    pool = pooling.pool([queries_of(doc)], {"other": [ranked, Ranked()]})
     first, second = np.split(pool.concepts, pool.offsets[1:-1])
     # Candidates from a similar surface in the memory, and from another linker.
     assert sorted(ids(kb, first)) == sorted([FEVER, PRESSURE])
@@ -52,40 +53,40 @@ def test_each_source_is_in_the_pool(kb: KnowledgeBase, pooling: Pooling) -> None
 
 
 def test_respects_the_filter(kb: KnowledgeBase, pooling: Pooling) -> None:
-    pool = pooling.pool([document("MI", "MI")], {}, concepts_with_ids(kb, [PRESSURE]))
+    pool = pooling.pool([queries_of(document("MI", "MI"))], {}, concepts_with_ids(kb, [PRESSURE]))
     assert ids(kb, pool.concepts) == [PRESSURE]
 
 
 def test_subtracts_counts_of_the_document_itself(kb: KnowledgeBase, pooling: Pooling) -> None:
-    doc = document("high temperature", "high temperature")
+    queries = queries_of(document("high temperature", "high temperature"))
     (fever,) = kb.resolve(FEVER)
-    assert pooling.pool([doc], {}).counts.tolist() == [3]
-    pool = pooling.pool([doc], {}, own=[{"high temperature": {fever: 2}}])
+    assert pooling.pool([queries], {}).counts.tolist() == [3]
+    pool = pooling.pool([queries], {}, own=[{"high temperature": {fever: 2}}])
     assert (pool.counts.tolist(), pool.mentions[0].recalled_query) == ([1], {fever: 1})
-    assert len(pooling.pool([doc], {}, own=[{"high temperature": {fever: 3}}])) == 0
+    assert len(pooling.pool([queries], {}, own=[{"high temperature": {fever: 3}}])) == 0
 
 
 def test_no_mentions_and_no_memory(kb: KnowledgeBase) -> None:
     pooling = Pooling(kb, KbMemory(Memory.of(Counter()), kb))
     assert len(pooling.pool([], {})) == 0
-    assert len(pooling.pool([Document("1", "fever")], {})) == 0
-    assert ids(kb, pooling.pool([document("fever", "fever")], {}).concepts) == [FEVER]
+    assert len(pooling.pool([queries_of(Document("1", "fever"))], {})) == 0
+    assert ids(kb, pooling.pool([queries_of(document("fever", "fever"))], {}).concepts) == [FEVER]
 
 
 def test_adds_candidates_of_an_alias_in_brackets(kb: KnowledgeBase, pooling: Pooling) -> None:
     doc = document("Pyrexia (XX-12) and XX-12 again", "Pyrexia", "XX-12")
     first = Mention(9, 14, "XX-12")
     doc = Document("1", doc.text, (doc.mentions[0], first, doc.mentions[1]))
-    pool = pooling.pool([doc], {})
+    pool = pooling.pool([queries_of(doc)], {})
     assert ids(kb, pool.concepts) == [FEVER] * 3
     assert [list(each.values()) for each in pool.aliases] == [[], [1.0], [1.0]]
     apart = Document("1", "Pyrexia or (XX-12)", (Mention(0, 7, "Pyrexia"), Mention(12, 17, "XX-12")))
-    assert ids(kb, pooling.pool([apart], {}).concepts) == [FEVER]
+    assert ids(kb, pooling.pool([queries_of(apart)], {}).concepts) == [FEVER]
 
 
 def test_skips_linkers_for_names(kb: KnowledgeBase) -> None:
     pooling = Pooling(kb, KbMemory(Memory.of(Counter()), kb), skips_names=True)
-    doc = document("fever or feverish", "fever", "feverish")
-    links = {"other": [[Link(mention, (Candidate(PRESSURE, "hypertension", 0.5),)) for mention in doc.mentions]]}
-    first, second = np.split((pool := pooling.pool([doc], links)).concepts, pool.offsets[1:-1])
+    queries = queries_of(document("fever or feverish", "fever", "feverish"))
+    ranked = {"other": [Ranked((Candidate(PRESSURE, "hypertension", 0.5),)) for _ in queries]}
+    first, second = np.split((pool := pooling.pool([queries], ranked)).concepts, pool.offsets[1:-1])
     assert (ids(kb, first), ids(kb, second)) == ([FEVER], [PRESSURE])

@@ -15,8 +15,10 @@ from onym.linkers.base import Linker
 from onym.linkers.rerank import RerankLinker, RerankLinkerConfig
 from onym.packs import load
 from onym.pipeline import build_pipeline
+from onym.text.queries import queries_of
 from onym.types import Document, Mention
 from tests.linkers.test_reranker import ORIGIN, write_folder
+from tests.support.linking import link_with
 from tests.support.models import save_encoder
 
 
@@ -37,7 +39,7 @@ def document(text: str, *surfaces: str) -> Document:
 
 def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -> None:
     doc = document("feverr, hart attack, qqq", "feverr", "hart attack", "qqq")
-    (linked,) = linker.link([doc])
+    (linked,) = link_with(linker, [doc])
     fever, heart, nothing = linked.links
     assert (fever.concept_id, heart.concept_id) == ("mesh:D005334", "mesh:D009203")
     assert (fever.stage, round(fever.candidates[0].score, 3), fever.candidates[0].name) == ("rerank", 0.731, "Fever")
@@ -46,16 +48,16 @@ def test_scores_are_probabilities_and_confidence_is_calibrated(linker: Linker) -
 
 
 def test_respects_filter_and_top_k(linker: Linker) -> None:
-    (linked,) = linker.link([document("MI", "MI")], top_k=1)
+    (linked,) = link_with(linker, [document("MI", "MI")], top_k=1)
     assert len(linked.links[0].candidates) == 1
     only = concepts_with_ids(linker.kb, ["D006973"])
-    (linked,) = linker.link([document("MI", "MI")], only=only)
+    (linked,) = link_with(linker, [document("MI", "MI")], only=only)
     assert [candidate.concept_id for candidate in linked.links[0].candidates] == ["mesh:D006973"]
 
 
 def test_keeps_document_order_and_empty_documents(linker: Linker) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(150)]
-    linked = list(linker.link(iter(docs)))
+    linked = list(link_with(linker, iter(docs)))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
 
@@ -70,14 +72,13 @@ def test_answers_equal_those_of_each_mention_by_itself(linker: Linker) -> None:
     ]
     surfaces = ("Heart attack", "HA", "fevers", "fever", "MI", "mi", "high blood pressure", "qqq")
     docs = [document(text, *(each for each in surfaces if each in text)) for text in [*texts, *texts, ""]]
-    cached = linker.with_cache()
-    for each in (linker, cached, cached):
-        found = [Ranked(link.candidates, link.tied) for linked in each.link(docs, top_k=3) for link in linked.links]
-        assert found == linker.rank_each(docs, 3)
-    only = concepts_with_ids(linker.kb, ["D006973"])
-    found = [Ranked(link.candidates, link.tied) for linked in cached.link(docs, top_k=3, only=only) for link in linked.links]
-    assert found == linker.rank_each(docs, 3, only)
-    assert linker.rank_each([]) == []
+    queries = [query for doc in docs for query in queries_of(doc)]
+    for only in (None, concepts_with_ids(linker.kb, ["D006973"])):
+        wanted = linker.rank_each(queries, 3, only)
+        rank = linker.ranking(3, only)
+        for _ in range(2):  # the second time, it has kept its answers
+            assert [Ranked(each.candidates, each.tied) for each in rank(queries)] == wanted
+    assert linker.rank_each([]) == linker.rank([]) == []
 
 
 def test_works_in_a_pipeline(tmp_path: Path, model: Path, tiny_kb: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
 from onym.linkers.tfidf import TfidfLinker, TfidfLinkerConfig
 from onym.types import Document, Mention
+from tests.support.linking import link_with
 
 
 @pytest.fixture
@@ -27,9 +29,9 @@ def document(text: str, *surfaces: str) -> Document:
     return Document(f"d{len(text)}", text, tuple(mentions))
 
 
-def answers(linker: TfidfLinker, doc: Document, **options: object) -> list[list[tuple[str, float]]]:
-    (linked,) = linker.link([doc], **options)  # type: ignore[arg-type]
-    assert linked.document is doc
+def answers(linker: TfidfLinker, doc: Document, **options: Any) -> list[list[tuple[str, float]]]:
+    (linked,) = link_with(linker, [doc], **options)
+    assert linked.document == doc
     assert [link.mention for link in linked.links] == list(doc.mentions)
     return [[(c.concept_id, round(c.score, 3)) for c in link.candidates] for link in linked.links]
 
@@ -43,7 +45,7 @@ def test_finds_misspelt_names(kb: KnowledgeBase) -> None:
 def test_an_abbreviation_is_read_as_the_document_defines_it(kb: KnowledgeBase) -> None:
     doc = document("Myocardial infarction (MI) is common. Treat MI early.", "MI")
     assert answers(TfidfLinker(kb), doc)[0][0] == ("mesh:D009203", 1.0)
-    plain = answers(TfidfLinker(kb, TfidfLinkerConfig(expand_abbreviations=False)), doc)[0]
+    plain = answers(TfidfLinker(kb), doc, expand=False)[0]
     assert plain[:2] == [("mesh:D006973", 1.0), ("mesh:D009203", 1.0)]
 
 
@@ -57,7 +59,7 @@ def test_filter_promotes_the_best_remaining_concept(kb: KnowledgeBase) -> None:
 
 def test_keeps_document_order_and_empty_documents(kb: KnowledgeBase) -> None:
     docs = [Document(str(i), "fever", (Mention(0, 5, "fever"),) if i % 3 else ()) for i in range(600)]
-    linked = list(TfidfLinker(kb).link(iter(docs), top_k=1))
+    linked = list(link_with(TfidfLinker(kb), iter(docs), top_k=1))
     assert [each.document.id for each in linked] == [doc.id for doc in docs]
     assert [len(each.links) for each in linked] == [len(doc.mentions) for doc in docs]
     assert all(link.concept_id == "mesh:D005334" for each in linked for link in each.links)
@@ -87,7 +89,7 @@ def test_retrieves_the_configured_number_of_names(kb: KnowledgeBase) -> None:
 
 def test_config_records_the_options(kb: KnowledgeBase) -> None:
     config = TfidfLinker(kb, TfidfLinkerConfig(names_per_mention=20)).config
-    assert config == {"linker": "tfidf", "expand_abbreviations": True, "names_per_mention": 20}
+    assert config == {"linker": "tfidf", "names_per_mention": 20}
 
 
 def test_the_options(kb: KnowledgeBase) -> None:

@@ -13,6 +13,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.base import ExportOptions, OutputContext, check_output, format_of_path, get_writer, write_output
 from onym.outputs.links import format_of, require_linked_output, write_links
+from onym.pipeline import Pipeline
 from onym.registry import OUTPUTS, Part
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.plug_in.src.onym_plug_in import ids
@@ -52,7 +53,7 @@ def test_finds_plug_ins_and_skips_broken_ones(tiny_kb: Path, tmp_path: Path) -> 
     path = tmp_path / "links.ids"
     assert format_of(path) == "ids"
     require_linked_output(path, "ids")
-    write_links([DOC], ExactLinker(KnowledgeBase.open(tiny_kb)), path, "ids")
+    write_links([DOC], Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))), path, "ids")
     assert path.read_text() == "mesh:D005334\n"
     with pytest.raises(ConfigError, match="part-broken"):
         get_writer("broken")

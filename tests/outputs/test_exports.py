@@ -16,6 +16,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.base import ExportOptions, check_terms, format_of_path
 from onym.outputs.links import format_of, require_linked_output, write_links
 from onym.outputs.mapping import map_table, require_mapping
+from onym.pipeline import Pipeline
 from onym.types import Document, Mention
 from tests.outputs.test_omop_concepts import athena
 
@@ -24,8 +25,8 @@ DOC = Document("11", "fever, zzz", (Mention(0, 5, "fever"), Mention(7, 10, "zzz"
 
 
 @pytest.fixture
-def linker(tiny_kb: Path) -> ExactLinker:
-    return ExactLinker(KnowledgeBase.open(tiny_kb))
+def pipeline(tiny_kb: Path) -> Pipeline:
+    return Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
 
 
 @pytest.fixture
@@ -55,18 +56,18 @@ def test_extension_selects_the_format() -> None:
     assert [format_of_path(Path(name), "TERM_ENDINGS") for name in names] == ["fhir", "omop", "sssom", "table", ""]
 
 
-def test_documents_as_fhir(linker: ExactLinker, tmp_path: Path) -> None:
+def test_documents_as_fhir(pipeline: Pipeline, tmp_path: Path) -> None:
     path = tmp_path / "a.fhir.ndjson"
-    counts = write_links([DOC], linker, path, "fhir", assertion=True)
+    counts = write_links([DOC], pipeline, path, "fhir")
     assert (counts.documents, counts.mentions, counts.linked) == (1, 2, 1)
     (resource,) = map(json.loads, path.read_text().splitlines())
     assert len(resource["extension"]) == 2
 
 
-def test_documents_as_note_nlp(linker: ExactLinker, tmp_path: Path, vocabulary: Path) -> None:
+def test_documents_as_note_nlp(pipeline: Pipeline, tmp_path: Path, vocabulary: Path) -> None:
     path, keys = tmp_path / "note_nlp.csv", tmp_path / "keys.csv"
     options = ExportOptions(nlp_date=DAY, omop_vocabulary=vocabulary)
-    write_links([DOC], linker, path, "omop", options=options)
+    write_links([DOC], pipeline, path, "omop", options=options)
     found = rows_in(path)
     assert [(row["note_id"], row["note_nlp_concept_id"], row["note_nlp_source_concept_id"]) for row in found] == [
         ("11", "4", "3"),
@@ -75,29 +76,29 @@ def test_documents_as_note_nlp(linker: ExactLinker, tmp_path: Path, vocabulary: 
     assert found[0]["nlp_system"].startswith("onym 0.1.0; linker exact; knowledge base ")
     named = Document("ward 7", DOC.text, DOC.mentions)
     with pytest.raises(InputError, match="omop-note-id"):
-        write_links([named], linker, tmp_path / "b_note_nlp.csv", "omop", options=options)
-    write_links([named], linker, path, "omop", options=ExportOptions(nlp_date=DAY, note_keys=keys), force=True)
+        write_links([named], pipeline, tmp_path / "b_note_nlp.csv", "omop", options=options)
+    write_links([named], pipeline, path, "omop", options=ExportOptions(nlp_date=DAY, note_keys=keys), force=True)
     assert [row["note_id"] for row in rows_in(path)] == ["1", "1"]
     assert rows_in(keys) == [{"note_id": "1", "document": "ward 7", "source": "", "ordinal": "0"}]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["athena", "keys.csv", "note_nlp.csv"]
 
 
-def test_terms_as_a_concept_map(linker: ExactLinker, tmp_path: Path, terms: Path) -> None:
+def test_terms_as_a_concept_map(pipeline: Pipeline, tmp_path: Path, terms: Path) -> None:
     path = tmp_path / "a.fhir.json"
     options = ExportOptions.of(code_column="code", source_system="http://a.example/ward", fhir_version="R5")
-    assert map_table(terms, "term", linker, path, options=options)["mapped"] == 2
+    assert map_table(terms, "term", pipeline, path, options=options)["mapped"] == 2
     (group,) = json.loads(path.read_bytes())["group"]
     assert group["source"] == "http://a.example/ward"
     assert [each["code"] for each in group["element"]] == ["7", "8", "9"]
     assert "relationship" in group["element"][0]["target"][0]
-    map_table(terms, "term", linker, path, force=True)
+    map_table(terms, "term", pipeline, path, force=True)
     assert "equivalence" in json.loads(path.read_bytes())["group"][0]["element"][0]["target"][0]
 
 
-def test_terms_as_a_source_to_concept_map(linker: ExactLinker, tmp_path: Path, terms: Path, vocabulary: Path) -> None:
+def test_terms_as_a_source_to_concept_map(pipeline: Pipeline, tmp_path: Path, terms: Path, vocabulary: Path) -> None:
     path = tmp_path / "source_to_concept_map.csv"
     options = ExportOptions(omop_vocabulary=vocabulary, source_system="WARD", code_column="code")
-    counts = map_table(terms, "term", linker, path, options=options)
+    counts = map_table(terms, "term", pipeline, path, options=options)
     assert (counts["mapped"], counts["not in OMOP"]) == (2, 1)
     assert [(row["source_code"], row["target_concept_id"], row["target_vocabulary_id"]) for row in rows_in(path)] == [
         ("7", "4", "SNOMED"),

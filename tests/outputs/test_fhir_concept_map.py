@@ -16,6 +16,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.base import Vocabularies
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping
+from onym.pipeline import Pipeline
 from onym.types import Candidate
 from onym.vocabularies import FhirVersion
 from tests.outputs.test_fhir import TEXT
@@ -26,13 +27,13 @@ RELEASES: tuple[FhirVersion, ...] = ("R4B", "R5")
 
 
 @pytest.fixture(scope="module")
-def linker(tiny_kb: Path) -> ExactLinker:
-    return ExactLinker(KnowledgeBase.open(tiny_kb))
+def pipeline(tiny_kb: Path) -> Pipeline:
+    return Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
 
 
-def write_map(mappings: list[TermMapping], linker: ExactLinker, **more: Any) -> dict[str, Any]:
+def write_map(mappings: list[TermMapping], pipeline: Pipeline, **more: Any) -> dict[str, Any]:
     file = io.BytesIO()
-    write_concept_map(mappings, linker, file, **more)
+    write_concept_map(mappings, pipeline, file, **more)
     found: dict[str, Any] = json.loads(file.getvalue())
     return found
 
@@ -46,8 +47,8 @@ MAPPINGS = [
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_relations_are_those_of_the_release(linker: ExactLinker, version: FhirVersion) -> None:
-    resource = write_map(MAPPINGS, linker, version=version)
+def test_relations_are_those_of_the_release(pipeline: Pipeline, version: FhirVersion) -> None:
+    resource = write_map(MAPPINGS, pipeline, version=version)
     assert fhir_problems(resource, version) == []
     (group,) = resource["group"]
     assert (group["source"], group["target"]) == (TERMS, "https://www.nlm.nih.gov/mesh")
@@ -65,8 +66,8 @@ def test_relations_are_those_of_the_release(linker: ExactLinker, version: FhirVe
     assert fever["target"][0]["extension"] == [confidence, {"url": "urn:onym:fhir:score", "valueDecimal": 0.9}]
 
 
-def test_codes_come_from_their_own_column_and_have_their_own_system(linker: ExactLinker) -> None:
-    resource = write_map(MAPPINGS, linker, code_column=0, source="http://a.example/diagnoses")
+def test_codes_come_from_their_own_column_and_have_their_own_system(pipeline: Pipeline) -> None:
+    resource = write_map(MAPPINGS, pipeline, code_column=0, source="http://a.example/diagnoses")
     (group,) = resource["group"]
     assert group["source"] == "http://a.example/diagnoses"
     assert [(each["code"], each["display"]) for each in group["element"]] == [
@@ -76,7 +77,7 @@ def test_codes_come_from_their_own_column_and_have_their_own_system(linker: Exac
     ]
 
 
-def test_a_code_of_several_rows_is_one_element_with_all_targets(linker: ExactLinker) -> None:
+def test_a_code_of_several_rows_is_one_element_with_all_targets(pipeline: Pipeline) -> None:
     rows = [
         TermMapping(("7", "zzz"), "zzz", ()),
         TermMapping(("7", "Fever"), "Fever", (FEVER,)),
@@ -84,15 +85,15 @@ def test_a_code_of_several_rows_is_one_element_with_all_targets(linker: ExactLin
         TermMapping(("7", "Heart attack"), "Heart attack", (INFARCT,)),
         TermMapping((" ", "Fever"), "Fever", (FEVER,)),
     ]
-    (group,) = write_map(rows, linker, code_column=0)["group"]
+    (group,) = write_map(rows, pipeline, code_column=0)["group"]
     (element,) = group["element"]
     assert [target["code"] for target in element["target"]] == ["D005334", "D009203"]
 
 
-def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_first(linker: ExactLinker, tiny_kb: Path) -> None:
+def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_first(pipeline: Pipeline, tiny_kb: Path) -> None:
     own = Vocabularies({"mesh": "http://a.example/mesh|2026"})
     for version in RELEASES:
-        resource = write_map(MAPPINGS, linker, version=version, vocabularies=own)
+        resource = write_map(MAPPINGS, pipeline, version=version, vocabularies=own)
         assert fhir_problems(resource, version) == []
         (group,) = resource["group"]
         if version == "R5":
@@ -102,16 +103,16 @@ def test_each_vocabulary_has_a_group_and_terms_without_an_answer_are_in_the_firs
 
 
 @pytest.mark.parametrize("version", RELEASES)
-def test_empty_maps_are_valid(linker: ExactLinker, version: FhirVersion) -> None:
-    assert "group" not in write_map([], linker, version=version)
-    assert fhir_problems(write_map([], linker, version=version), version) == []
-    unmapped = write_map([TermMapping(("zzz",), "zzz", ())], linker, version=version)
+def test_empty_maps_are_valid(pipeline: Pipeline, version: FhirVersion) -> None:
+    assert "group" not in write_map([], pipeline, version=version)
+    assert fhir_problems(write_map([], pipeline, version=version), version) == []
+    unmapped = write_map([TermMapping(("zzz",), "zzz", ())], pipeline, version=version)
     assert fhir_problems(unmapped, version) == []
     assert unmapped["group"][0]["target"] == "https://www.nlm.nih.gov/mesh"
 
 
-def test_a_tie_is_not_equivalent(linker: ExactLinker) -> None:
-    resource = write_map([TermMapping(("fever",), "fever", (FEVER, INFARCT), tied=1)], linker)
+def test_a_tie_is_not_equivalent(pipeline: Pipeline) -> None:
+    resource = write_map([TermMapping(("fever",), "fever", (FEVER, INFARCT), tied=1)], pipeline)
     (target,) = resource["group"][0]["element"][0]["target"]
     assert target["equivalence"] == "relatedto"
     assert target["comment"] == "matched name: fever; 1 more with the same score"
@@ -119,12 +120,12 @@ def test_a_tie_is_not_equivalent(linker: ExactLinker) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXT, max_size=4), st.sampled_from(RELEASES))
-def test_any_terms_make_a_valid_map(linker: ExactLinker, terms: list[str], version: FhirVersion) -> None:
+def test_any_terms_make_a_valid_map(pipeline: Pipeline, terms: list[str], version: FhirVersion) -> None:
     rows = [TermMapping((term,), term.strip(), (FEVER,) if number % 2 else ()) for number, term in enumerate(terms)]
-    assert fhir_problems(write_map(rows, linker, version=version), version) == []
+    assert fhir_problems(write_map(rows, pipeline, version=version), version) == []
     assert set(VERSIONS) == set(RELEASES)
 
 
-def test_the_same_mappings_make_the_same_bytes(linker: ExactLinker) -> None:
-    assert write_map(MAPPINGS, linker) == write_map(MAPPINGS, linker)
-    assert write_map(MAPPINGS, linker)["url"] != write_map(MAPPINGS[:1], linker)["url"]
+def test_the_same_mappings_make_the_same_bytes(pipeline: Pipeline) -> None:
+    assert write_map(MAPPINGS, pipeline) == write_map(MAPPINGS, pipeline)
+    assert write_map(MAPPINGS, pipeline)["url"] != write_map(MAPPINGS[:1], pipeline)["url"]

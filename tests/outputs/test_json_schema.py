@@ -24,6 +24,7 @@ FULL = Link(
     confidence=0.75,
     nil_reason="below-threshold",
     assertion=("negated",),
+    extra={"section": "plan"},
 )
 LINKED = [
     LinkedDocument(DOC, (FULL,)),

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, OnymError
 from onym.kb import KnowledgeBase
-from onym.linkers.base import source_of
 from onym.linkers.exact import ExactLinker
 from onym.outputs.predictions import (
     Line,
@@ -32,6 +31,7 @@ from onym.outputs.predictions import (
     schema,
     write_predictions,
 )
+from onym.pipeline import Pipeline
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Problem
 
 ids = st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), min_size=1, max_size=3).map(tuple)
@@ -136,14 +136,14 @@ def test_repeated_lines_are_counted() -> None:
 
 
 def test_contains_no_text_and_no_names(tiny_kb: Path) -> None:
-    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
     doc = Document("1", "secret fever", (Mention(7, 12, "fever"),))
     file = io.BytesIO()
-    write_predictions(predictions_of(linker.link([doc])), source_of(linker, 10, dataset="b"), file)
+    write_predictions(predictions_of(pipeline.link_many([doc])), {**pipeline.source(), "dataset": "b"}, file)
     assert b"fever" not in file.getvalue()
     assert b"secret" not in file.getvalue()
     source = json.loads(file.getvalue().splitlines()[0])["source"]
-    assert source["kb"]["digest"] == linker.kb.digest
+    assert source["kb"]["digest"] == pipeline.kb.digest
     assert (source["linker"]["linker"], source["dataset"], source["top_k"]) == ("exact", "b", 10)
 
 
@@ -199,8 +199,8 @@ def test_rejects_other_files(tmp_path: Path, text: str) -> None:
 
 
 def test_concepts_that_share_a_name_share_its_number(tiny_kb: Path) -> None:
-    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
-    (one,) = Predictions.of(predictions_of(linker.link([Document("1", "MI", (Mention(0, 2, "MI"),))])), {})
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
+    (one,) = Predictions.of(predictions_of([pipeline.link(Document("1", "MI", (Mention(0, 2, "MI"),)))]), {})
     assert one.answers == ((("mesh:D006973",), 1.0, 0), (("mesh:D009203",), 1.0, 0))
     assert one.tied == 1
 
@@ -223,7 +223,7 @@ def test_rejects_an_invalid_tie_count(tmp_path: Path, tied: str) -> None:
 
 
 def test_header_records_the_tie_breaking_order(tmp_path: Path, tiny_kb: Path) -> None:
-    source = source_of(ExactLinker(KnowledgeBase.open(tiny_kb)), 10)
+    source = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))).source()
     assert source["order"] == {"ties": "decided", "vocabularies": ["mesh"]}
     with (tmp_path / "p.jsonl").open("wb") as file:
         write_predictions([], source, file)

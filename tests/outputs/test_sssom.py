@@ -12,6 +12,7 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.base import TermContext
 from onym.outputs.sssom import COLUMNS, write_terms
 from onym.outputs.terms import TermMapping
+from onym.pipeline import Pipeline
 from onym.types import Candidate
 
 
@@ -23,8 +24,8 @@ def write_sssom(tiny_kb: Path, top_k: int | None = None) -> tuple[list[str], lis
         TermMapping(("xyz",), "xyz", ()),
     ]
     file = io.BytesIO()
-    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
-    write_terms(mappings, file, TermContext(Path("a.sssom.tsv"), ["term"], linker, Counter(), top_k=top_k))
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
+    write_terms(mappings, file, TermContext(Path("a.sssom.tsv"), ["term"], pipeline, Counter(), top_k=top_k))
     lines = file.getvalue().decode().splitlines()
     head = [line for line in lines if line.startswith("#")]
     return head, list(csv.DictReader(lines[len(head) :], dialect="excel-tab"))

@@ -16,11 +16,12 @@ from onym.linkers.exact import ExactLinker
 from onym.outputs.base import TermContext
 from onym.outputs.table import write_terms
 from onym.outputs.terms import TermMapping
+from onym.pipeline import Pipeline
 from onym.types import Candidate, IdStyle
 
 
 def context(kb: Path, *columns: str, style: IdStyle = "obo") -> TermContext:
-    return TermContext(Path("a.tsv"), columns, ExactLinker(KnowledgeBase.open(kb)), Counter(), style)
+    return TermContext(Path("a.tsv"), columns, Pipeline(ExactLinker(KnowledgeBase.open(kb))), Counter(), style)
 
 
 def test_appends_candidates_to_each_row(tiny_kb: Path) -> None:

@@ -14,7 +14,7 @@ from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.kb.search import FOLDER as SIMILARITIES
 from onym.packs.build import build_pack
-from onym.pipeline.folder import build_pipeline
+from onym.pipeline import PipelineOptions, build_pipeline
 from tests.packs.made import LICENCES, members, record_of, write_pack, write_pipeline
 
 
@@ -44,7 +44,7 @@ def test_contains_no_local_paths(tmp_path: Path, tiny_kb: Path) -> None:
 
 
 def test_pack_links_like_the_pipeline(tmp_path: Path, tiny_kb: Path) -> None:
-    pipeline = write_pipeline(tmp_path / "a", tiny_kb, types=("C14",), threshold=0.1, top_k=2)
+    pipeline = write_pipeline(tmp_path / "a", tiny_kb, options=PipelineOptions(types=("C14",), threshold=0.1, top_k=2))
     build_pack(pipeline, tmp_path / "tiny.onymp", force=True)
     text = "High blood pressure, MI, fever"
     shutil.copytree(tmp_path / "a", tmp_path / "b")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import onym
 from onym.errors import InputError, IntegrityError
-from onym.packs.archive import open_pack, unpack_to_cache
+from onym.linkers import linker_config
+from onym.packs.archive import open_pack, require_own_paths, unpack_to_cache
 from onym.packs.locate import is_pack, locate, read_pipeline
+from onym.pipeline import ComponentConfig, PipelineConfig
+from onym.pipeline.config import Reference
 from onym.store.archive import whole_archive
 from tests.packs.made import members, write_pack
 
@@ -57,6 +61,22 @@ def test_removes_a_pack_that_fails_to_open_unless_packages_are_missing(pack: Pat
     with pytest.raises(onym.ConfigError), unpack_to_cache(pack) as folder:
         raise missing
     assert folder.exists()
+
+
+class OfFolder(ComponentConfig):
+    """The configuration of a component with a field that a plug-in may take for a path."""
+
+    kind: str = "of-folder"
+    folder: str
+
+
+def test_options_of_components_do_not_lead_out_of_the_pack() -> None:
+    kb = Reference(path="kb", digest="ab")
+    config = PipelineConfig(onym="0.1.0", kb=kb, detector=None, linker=linker_config("exact"))
+    for folder, is_refused in (("models/x", False), ("../x", True), ("/etc", True)):
+        own = config.model_copy(update={"components": (OfFolder(folder=folder),)})
+        with pytest.raises(InputError, match="pack-malformed") if is_refused else nullcontext():
+            require_own_paths(own, ["kb/x", "models/x/y"], "a.onymp")
 
 
 def test_concurrent_unpacking(pack: Path, monkeypatch: pytest.MonkeyPatch) -> None:

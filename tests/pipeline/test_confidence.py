@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.pipeline.pipeline import Pipeline, confidence_of
+from onym.pipeline import Pipeline
+from onym.pipeline.finish import Confidence, confidence_of
 from onym.rerank.trees import Reranker
 from onym.types import Candidate, Document, Link, Mention
 from tests.linkers.test_reranker import write_folder
@@ -26,15 +28,19 @@ def link(*scores: float) -> Link:
     return Link(FEVER, tuple(Candidate(f"a:{row}", "fever", score) for row, score in enumerate(scores)))
 
 
+def finish(confidence: Confidence, links: Sequence[Link]) -> list[Link]:
+    return [confidence.select(each) for each in confidence.estimate(links)]
+
+
 def test_links_with_candidates_get_a_confidence() -> None:
     confidence = confidence_of(fit_calibration())
     assert confidence is not None
-    confident, doubtful, empty = confidence.of([link(0.95, 0.1), link(0.05, 0.01), link()])
+    confident, doubtful, empty = finish(confidence, [link(0.95, 0.1), link(0.05, 0.01), link()])
     assert confident.confidence is not None
     assert doubtful.confidence is not None
     assert (confident.confidence > 0.8, doubtful.confidence < 0.5, empty.confidence) == (True, True, None)
     assert (confident.nil_reason, doubtful.nil_reason, empty.nil_reason) == (None, None, "no-candidate")
-    assert confidence.of([]) == []
+    assert confidence.estimate([]) == []
 
 
 def test_a_type_with_a_calibration_of_its_own_uses_it() -> None:
@@ -47,9 +53,9 @@ def test_a_type_with_a_calibration_of_its_own_uses_it() -> None:
     assert of_all is not None
     assert of_genes is not None
     gene = replace(link(0.9, 0.1), mention=replace(FEVER, type="Gene"))
-    disease, other, empty = confidence.of([link(0.9, 0.1), gene, link()])
-    assert disease.confidence == of_all.of([link(0.9, 0.1)])[0].confidence
-    assert other.confidence == of_genes.of([gene])[0].confidence
+    disease, other, empty = finish(confidence, [link(0.9, 0.1), gene, link()])
+    assert disease.confidence == of_all.estimate([link(0.9, 0.1)])[0].confidence
+    assert other.confidence == of_genes.estimate([gene])[0].confidence
     assert (other.confidence or 0) < (disease.confidence or 0)
     assert empty.confidence is None
 
@@ -57,7 +63,7 @@ def test_a_type_with_a_calibration_of_its_own_uses_it() -> None:
 def test_links_below_precision_are_unlinked_and_keep_candidates() -> None:
     confidence = confidence_of(fit_calibration(), precision=0.9)
     assert confidence is not None
-    confident, doubtful = confidence.of([link(1.0, 0.1), link(0.2, 0.1)])
+    confident, doubtful = finish(confidence, [link(1.0, 0.1), link(0.2, 0.1)])
     assert (confident.concept_id, doubtful.concept_id, doubtful.nil_reason) == ("a:0", None, "below-precision")
     assert len(doubtful.candidates) == 2
 
@@ -65,7 +71,7 @@ def test_links_below_precision_are_unlinked_and_keep_candidates() -> None:
 def test_candidate_set_is_small_for_confident_links() -> None:
     confidence = confidence_of(fit_calibration(), coverage=0.8)
     assert confidence is not None
-    confident, doubtful = confidence.of([link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
+    confident, doubtful = finish(confidence, [link(1.0, 0.1, 0.05), link(0.1, 0.1, 0.05)])
     assert len(confident.candidates) == 1
     assert len(doubtful.candidates) == 2
     assert doubtful.tied == 1
@@ -105,21 +111,16 @@ def test_junk_terms_are_left_unlinked(tiny_kb: Path) -> None:
 
 def test_calibration_replaces_reranker_confidence(tmp_path: Path, tiny_kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kb = KnowledgeBase.open(tiny_kb)
-    scores_seen: list[float] = []
     linker = open_linker(linker_config("rerank", model=str(write_folder(tmp_path / "model"))), kb)
     doc = Document("1", "fevers, qqq", (Mention(0, 6, "fevers"), Mention(8, 11, "qqq")))
     own = Pipeline(linker).link(doc)
 
-    def note(_self: Reranker, score: float) -> float:
-        scores_seen.append(score)
-        return 0.5
-
-    monkeypatch.setattr(Reranker, "confidence", note)
+    monkeypatch.setattr(Reranker, "confidences", lambda _self, scores: [0.5] * len(scores))
     calibrated = Pipeline(linker, calibration=fit_calibration())
     replaced = confidence_of(fit_calibration())
     assert replaced is not None
-    assert list(calibrated.link(doc).links) == replaced.of(own.links)
-    assert scores_seen == []
+    assert list(calibrated.link(doc).links) == finish(replaced, own.links)
+    assert calibrated.link(doc).links[0].confidence not in (None, 0.5, own.links[0].confidence)
     found = fit_calibration().model_copy(update={"mentions": "found"})
     assert Pipeline(linker, calibration=found).for_terms().link(doc).links[0].confidence == 0.5
 

@@ -29,7 +29,7 @@ def test_defaults() -> None:
     config = PipelineConfig.of(PLAIN)
     assert config.detector == DictionaryConfig()
     assert config.linker == ExactConfig()
-    assert (config.format, config.threshold, config.top_k, config.plug_ins) == (2, None, 10, ())
+    assert (config.format, config.threshold, config.top_k, config.plug_ins) == (3, None, 10, ())
     assert PipelineConfig.model_validate_json(config.model_dump_json()) == config
 
 
@@ -79,7 +79,7 @@ def test_options_round_trip() -> None:
         {"threshold": float("nan")},
         {"top_k": 0},
         {"format": 1},
-        {"format": 3},
+        {"format": 2},
         {"kb": "kb"},
         {"plug_ins": [{"kind": "linker"}]},
     ],

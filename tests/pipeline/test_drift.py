@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onym.pipeline.pipeline import MIN_ANSWERS, DriftWatch
+from onym.pipeline.drift import MIN_ANSWERS, DriftWatch
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention
 from tests.pipeline.calibrated import fit_calibration
 

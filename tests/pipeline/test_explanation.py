@@ -35,12 +35,12 @@ def test_lines_for_exact_name_abbreviation_and_unlinked_mention(kb: KnowledgeBas
     assert explain_lines(Pipeline(ExactLinker(kb)), text, (0, 12), (14, 16), (19, 22)) == [
         "concept: MESH:D009203 Myocardial Infarction",
         "matched name: 'Heart attack' (exact, tiny)",
-        "score 1.000",
+        "score 1.000, decided by the name",
         "because the text is the name 'Heart attack'",
         "'HA' stands for 'Heart attack' in this document",
         "concept: MESH:D009203 Myocardial Infarction",
         "matched name: 'Heart attack' (exact, tiny)",
-        "score 1.000",
+        "score 1.000, decided by the name",
         "because the text is the name 'Heart attack'",
         "not linked: no name of the knowledge base matches",
     ]

@@ -41,12 +41,9 @@ def test_loads_built_pipeline(tmp_path: Path, kb: Path) -> None:
         kb,
         tmp_path / "p",
         detector=detector,
-        types=("C14",),
-        concepts=("mesh:D009203",),
-        threshold=0.5,
-        top_k=3,
-        prefer=("mesh",),
-        assertion=False,
+        options=PipelineOptions(
+            types=("C14",), concepts=("mesh:D009203",), threshold=0.5, top_k=3, prefer=("mesh",), assertion=False
+        ),
     )
     loaded = load(tmp_path / "p")
     assert loaded.config == built.config
@@ -55,7 +52,7 @@ def test_loads_built_pipeline(tmp_path: Path, kb: Path) -> None:
     config = read_pipeline(tmp_path / "p")
     assert config.kb.path == kb.resolve().as_posix()
     assert config.kb.digest == loaded.kb.digest
-    assert (config.format, config.threshold, config.top_k) == (2, 0.5, 3)
+    assert (config.format, config.threshold, config.top_k) == (3, 0.5, 3)
     assert (config.detector, config.types, config.concepts) == (detector, ("C14",), ("mesh:D009203",))
     assert config.prefer == ("mesh",)
     assert not config.assertion
@@ -72,14 +69,17 @@ OPTIONS: dict[str, Any] = {
     "prefer": ("mesh",),
     "threshold": 0.5,
     "top_k": 3,
+    "expand_abbreviations": False,
     "assertion": False,
 }
+CALIBRATED = {"precision": 0.9, "coverage": 0.9}
+"""Options that a pipeline can have only once it is calibrated."""
 
 
-@pytest.mark.parametrize("name", PipelineOptions.model_fields)
+@pytest.mark.parametrize("name", [name for name in PipelineOptions.model_fields if name not in CALIBRATED])
 def test_each_option_round_trips_and_is_described(tmp_path: Path, kb: Path, branch_kb: Path, name: str) -> None:
     kb = branch_kb if "under" in name else kb
-    build_pipeline(kb, tmp_path / "p", **{name: OPTIONS[name]})
+    build_pipeline(kb, tmp_path / "p", options=PipelineOptions.of({name: OPTIONS[name]}))
     written = json.loads((tmp_path / "p" / "pipeline.json").read_text())
     assert written[name] == (list(OPTIONS[name]) if isinstance(OPTIONS[name], tuple) else OPTIONS[name])
     assert load(tmp_path / "p").options.non_default_options() == {name: OPTIONS[name]}
@@ -87,12 +87,27 @@ def test_each_option_round_trips_and_is_described(tmp_path: Path, kb: Path, bran
     assert PipelineOptions.model_fields[name].description
 
 
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_an_option_for_calibrated_pipelines_is_stored_with_the_calibration(tmp_path: Path, kb: Path, name: str) -> None:
+    option = {name: CALIBRATED[name]}
+    with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
+        build_pipeline(kb, tmp_path / "p", options=PipelineOptions.of(option))
+    assert not (tmp_path / "p").exists()
+    build_pipeline(kb, tmp_path / "p")
+    store_calibration(tmp_path / "p", fit_calibration())
+    assert name not in json.loads((tmp_path / "p" / FILE).read_text())
+    (tmp_path / "p" / FILE).write_text(json.dumps(json.loads((tmp_path / "p" / FILE).read_text()) | option))
+    assert load(tmp_path / "p").options.non_default_options() == option
+    assert dict(describe(read_pipeline(tmp_path / "p")))[name] == str(CALIBRATED[name])
+
+
 def test_a_longer_name_outside_the_branch_wins_unless_restricted(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text("id\tname\tparents\nx:1\tnerves\t\nx:2\tdyskinesia\tx:1\nx:3\tbiliary dyskinesia\t\n")
     build_kb(Recipe.of({"sources": [{"path": "x.tsv"}]}), tmp_path / "kb", root=tmp_path)
     found = {}
     for restrict in (False, True):
-        pipeline = build_pipeline(tmp_path / "kb", tmp_path / "p", under=("x:1",), restrict=restrict, force=True)
+        options = PipelineOptions(under=("x:1",), restrict=restrict)
+        pipeline = build_pipeline(tmp_path / "kb", tmp_path / "p", options=options, force=True)
         links = pipeline.link("Biliary dyskinesia, no dyskinesia.").links
         found[restrict] = [(link.mention.surface, link.concept_id) for link in links]
     assert found[False] == [("Biliary dyskinesia", None), ("dyskinesia", "x:2")]
@@ -108,7 +123,7 @@ def test_rejects_invalid_options(tmp_path: Path, kb: Path) -> None:
     mistakes: list[dict[str, Any]] = [{"colour": "red"}, {"top_k": 0}, {"types": "C14"}, {"plug_ins": ()}]
     for wrong in mistakes:
         with pytest.raises(ConfigError, match="config-invalid"):
-            build_pipeline(kb, tmp_path / "p", **wrong)
+            build_pipeline(kb, tmp_path / "p", options=PipelineOptions.of(wrong))
     assert not (tmp_path / "p").exists()
 
 
@@ -145,9 +160,9 @@ def test_does_not_overwrite_without_force(tmp_path: Path, kb: Path) -> None:
         ({"linker": "generative"}, "model-missing"),
         ({"linker": linker_config("generative", model="nowhere")}, "model-missing"),
         ({"detector": "model"}, "model-missing"),
-        ({"types": ("C99",)}, "filter-unknown"),
-        ({"prefer": ("umls",)}, "vocabulary-unknown"),
-        ({"top_k": 0}, "config-invalid"),
+        ({"options": PipelineOptions(types=("C99",))}, "filter-unknown"),
+        ({"options": PipelineOptions(prefer=("umls",))}, "vocabulary-unknown"),
+        ({"components": ["oracle"]}, "part-unknown"),
     ],
 )
 def test_writes_nothing_if_pipeline_cannot_be_opened(tmp_path: Path, kb: Path, options: dict[str, Any], code: str) -> None:
@@ -282,18 +297,18 @@ def test_rejects_invalid_values(tmp_path: Path, kb: Path, change: dict[str, obje
     assert caught.value.where == str(folder / FILE)
 
 
-@pytest.mark.parametrize("text", ["{", "", "[]", "3", "null", "[" * 100_000, '{"format": 2}', "\xff"])
+@pytest.mark.parametrize("text", ["{", "", "[]", "3", "null", "[" * 100_000, '{"format": 3}', "\xff"])
 def test_rejects_malformed_file(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE).write_text(text, encoding="latin-1")
     with pytest.raises(InputError, match="pipeline-malformed"):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 3, "2", None])
+@pytest.mark.parametrize("version", [1, 2, "3", None])
 def test_rejects_other_formats(tmp_path: Path, kb: Path, version: object) -> None:
     with pytest.raises(IntegrityError, match="pipeline-version") as caught:
         load(build_and_change(tmp_path / "p", kb, {"format": version}))
-    assert caught.value.fix == "build the pipeline again"
+    assert (caught.value.fix or "").startswith("make it anew with the same options")
 
 
 SOUNDEX = {"kind": "linker", "name": "soundex", "package": "onym-soundex", "version": "1.0"}
@@ -318,7 +333,8 @@ def test_describes_non_default_options(tmp_path: Path, kb: Path) -> None:
 
     encoder = save_encoder(tmp_path / "tiny-bert")
     linker = linker_config("cascade", encoder=encoder, index="flat", candidates=7)
-    build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector_config("dictionary", min_length=2), threshold=0.0)
+    detector = detector_config("dictionary", min_length=2)
+    build_pipeline(kb, tmp_path / "p", linker=linker, detector=detector, options=PipelineOptions(threshold=0.0))
     config = read_pipeline(tmp_path / "p")
     rows = dict(describe(config))
     assert (rows["linker"], rows["detector"], rows["detector min_length"]) == ("cascade", "dictionary", "2")
@@ -367,10 +383,8 @@ def _alive(references: Iterable[weakref.ref[Any]]) -> int:
     return sum(each() is not None for each in references)
 
 
-# the first linker has the batch size of the detector, the second a larger one
 @pytest.mark.parametrize("linker", ["collective", "tfidf"])
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
-    from onym.linkers import collective
     from onym.models import documents
     from onym.models.torch_documents import TorchDocumentReader
     from tests.support.models import save_collective
@@ -379,8 +393,8 @@ def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypa
     options = {"model": model} if linker == "collective" else {}
     detector = detector_config("model", model=model)
     pipeline = build_pipeline(kb, tmp_path / "p", linker=linker_config(linker, **options), detector=detector)
-    for module in (pipeline_module, collective):
-        monkeypatch.setattr(module, "_BATCH", 4)
+    monkeypatch.setattr(pipeline_module, "_BATCH", 4)
+    monkeypatch.setattr(pipeline_module, "_TERM", 0)
     monkeypatch.setattr(documents, "_TOGETHER", 40)
     readings: list[weakref.ref[Any]] = []
     own = TorchDocumentReader._encode
@@ -388,6 +402,7 @@ def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypa
     def encode(self: TorchDocumentReader, texts: Any) -> Any:
         read = own(self, texts)
         readings.extend(map(weakref.ref, read))
+        assert _alive(readings) <= 5  # and the last one of the batch before
         return read
 
     monkeypatch.setattr(TorchDocumentReader, "_encode", encode)

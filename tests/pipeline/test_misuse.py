@@ -40,9 +40,8 @@ def test_link_many_rejects_other_types(pipeline: Pipeline, texts: Any) -> None:
 def test_functions_of_documents_reject_other_types(pipeline: Pipeline, tmp_path: Path, documents: Any) -> None:
     assert pipeline.detector is not None
     for act in (
-        lambda: list(pipeline.linker.link(documents)),
         lambda: list(pipeline.detector.detect(documents)),
-        lambda: write_links(documents, pipeline.linker, tmp_path / "out.jsonl"),
+        lambda: write_links(documents, pipeline, tmp_path / "out.jsonl"),
         lambda: write_corpus(documents, tmp_path / "out.jsonl", "jsonl"),
         lambda: list(check_corpus(documents)),
         lambda: corpus_stats(documents),

@@ -16,16 +16,17 @@ from onym.detect.base import Detected, Span, detect_batches
 from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, LimitError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, concepts_of_types
-from onym.linkers import exact
-from onym.linkers.base import link_batches
+from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types
+from onym.linkers.base import Rank
 from onym.linkers.cascade import CascadeLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.tfidf import TfidfLinker
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.text.abbreviations import Abbreviations
-from onym.types import Document, Link, LinkedDocument, Mention, Problem, Relation
+from onym.text.queries import Query
+from onym.types import Document, Mention, Problem, Relation
 from tests.pipeline.calibrated import fit_calibration
+from tests.support.linking import link_with
 
 
 @pytest.fixture(scope="module")
@@ -74,16 +75,16 @@ def test_finds_abbreviations_once_per_document(kb: KnowledgeBase, passes: list[s
 
 def test_skips_abbreviations_if_not_needed(kb: KnowledgeBase, passes: list[str]) -> None:
     detector = DictionaryDetector(kb, dictionary.DictionaryDetectorConfig(abbreviations=False))
-    assert Pipeline(ExactLinker(kb, exact.ExactLinkerConfig(expand_abbreviations=False)), detector).link("Fever (F).").links
+    assert Pipeline(ExactLinker(kb), detector, PipelineOptions(expand_abbreviations=False)).link("Fever (F).").links
     assert not Pipeline(ExactLinker(kb)).link("Fever (F).").links
     assert passes == []
 
 
 def test_cascade_finds_abbreviations_once(kb: KnowledgeBase, passes: list[str]) -> None:
     doc = Document("1", "Bad things (BT). BT.", (Mention(17, 19, "BT"),))
-    (linked,) = CascadeLinker(exact=ExactLinker(kb), dense=ExactLinker(kb)).link([doc])
+    (linked,) = link_with(CascadeLinker(exact=ExactLinker(kb), dense=ExactLinker(kb)), [doc])
     assert passes == [doc.text]
-    assert linked.document is doc
+    assert linked.document == doc
 
 
 def test_uses_annotated_mentions(pipeline: Pipeline) -> None:
@@ -127,7 +128,7 @@ def test_no_links_without_detector_or_annotations(kb: KnowledgeBase) -> None:
 
 def test_links_below_threshold_are_nil(kb: KnowledgeBase) -> None:
     doc = Document("1", "hart attack, fever", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever")))
-    linked = Pipeline(TfidfLinker(kb), threshold=0.99).link(doc)
+    linked = Pipeline(TfidfLinker(kb), options=PipelineOptions(threshold=0.99)).link(doc)
     assert [link.concept_id for link in linked.links] == [None, "mesh:D005334"]
     assert [mention.concept_ids for mention in with_answers(linked).mentions] == [(), ("mesh:D005334",)]
 
@@ -136,13 +137,14 @@ def test_mention_below_threshold_keeps_candidates(kb: KnowledgeBase) -> None:
     doc = Document(
         "1", "hart attack, fever, (?)", (Mention(0, 11, "hart attack"), Mention(13, 18, "fever"), Mention(20, 23, "(?)"))
     )
-    below, above, none = Pipeline(TfidfLinker(kb), threshold=0.99).link(doc).links
+    below, above, none = Pipeline(TfidfLinker(kb), options=PipelineOptions(threshold=0.99)).link(doc).links
     assert (below.nil_reason, below.candidates[0].concept_id) == ("below-threshold", "mesh:D009203")
     assert below.candidates == Pipeline(TfidfLinker(kb)).link(doc).links[0].candidates
     assert (above.nil_reason, above.concept_id) == (None, "mesh:D005334")
     assert (none.nil_reason, none.candidates) == ("no-candidate", ())
-    assert Pipeline(TfidfLinker(kb), threshold=above.candidates[0].score).link(doc).links[1].concept_id == "mesh:D005334"
-    assert Pipeline(TfidfLinker(kb), threshold=0.0).link(doc).links[0].concept_id == "mesh:D009203"
+    for threshold, at, concept in ((above.candidates[0].score, 1, "mesh:D005334"), (0.0, 0, "mesh:D009203")):
+        pipeline = Pipeline(TfidfLinker(kb), options=PipelineOptions(threshold=threshold))
+        assert pipeline.link(doc).links[at].concept_id == concept
 
 
 def test_concept_filter(kb: KnowledgeBase) -> None:
@@ -196,7 +198,8 @@ def test_config_names_each_component(pipeline: Pipeline) -> None:
     assert source["linker"] == pipeline.config["linker"]
 
 
-def test_detector_gets_documents_in_batches(kb: KnowledgeBase) -> None:
+@pytest.mark.parametrize(("text", "wanted"), [("fever " * 20, [64, 64, 64, 64, 44]), ("fever", [256, 44])])
+def test_detector_gets_documents_in_batches_and_terms_in_larger_ones(kb: KnowledgeBase, text: str, wanted: list[int]) -> None:
     sizes = []
 
     class Counting:
@@ -209,8 +212,8 @@ def test_detector_gets_documents_in_batches(kb: KnowledgeBase) -> None:
             sizes.append(len(batch))
             return (Detected(doc, ()) for doc in batch)
 
-    list(Pipeline(ExactLinker(kb), Counting()).link_many(Document(str(number), "fever") for number in range(100)))
-    assert sizes == [64, 36]
+    list(Pipeline(ExactLinker(kb), Counting()).link_many(Document(str(number), text) for number in range(300)))
+    assert sizes == wanted
 
 
 class Spotting:
@@ -234,17 +237,18 @@ class Spotting:
 class Refusing(ExactLinker):
     """A linker that fails on documents that contain `bad`."""
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        def links(batch: Sequence[Document]) -> Iterator[Sequence[Link]]:
-            for doc in batch:
-                if "bad" in doc.text:
-                    raise ValueError(doc.text)
-                (linked,) = super(Refusing, self).link([doc], top_k=top_k, only=only)
-                yield linked.links
+    reads_context = True
 
-        return link_batches(documents, links, batch=3)
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        own = super().ranking(top_k, allowed)
+
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            for query in queries:
+                if "bad" in query.document.text:
+                    raise ValueError(query.document.text)
+            return own(queries)
+
+        return rank
 
 
 def test_links_have_detection_scores(kb: KnowledgeBase) -> None:
@@ -267,10 +271,10 @@ def test_problems_of_detector_and_linker_are_in_order(kb: KnowledgeBase) -> None
     linked = list(Pipeline(Refusing(kb), Spotting()).link_many(texts))
     assert [each.document.text for each in linked] == texts
     codes = [[problem.code for problem in each.problems] for each in linked]
-    assert codes == [[], ["limit-record"], ["internal-error"], [], ["limit-record", "internal-error"], []]
+    assert codes == [[], ["limit-record"], ["internal-error"], [], ["limit-record"], []]
     assert [[link.detection_score for link in each.links] for each in linked] == [[1.0], [], [], [1.0], [], [1 / 3]]
     assert linked[1].problems == (Problem("2", "limit-record", "a document is too long"),)
-    assert [problem.document_id for problem in linked[4].problems] == ["5", "5"]
+    assert [problem.document_id for problem in linked[4].problems] == ["5"]
     assert "fever" not in repr(linked[2].problems)
 
 
@@ -297,7 +301,7 @@ def test_context_manager(kb: KnowledgeBase) -> None:
 
 @pytest.mark.parametrize("linker", [ExactLinker, TfidfLinker])
 def test_is_thread_safe(kb: KnowledgeBase, linker: type[ExactLinker | TfidfLinker]) -> None:
-    pipeline = Pipeline(linker(kb), DictionaryDetector(kb), threshold=0.5)
+    pipeline = Pipeline(linker(kb), DictionaryDetector(kb), PipelineOptions(threshold=0.5))
     texts = [f"{'x ' * (number % 7)}High fever, MI (myocardial infarction), then a heart attack." for number in range(60)]
     alone = list(pipeline.link_many(texts))
     assert all(each.links for each in alone)
@@ -326,12 +330,25 @@ def test_concepts_outside_a_branch_compete_unless_restricted(branch_kb: Path) ->
     of_tumours = pipeline.with_filter(under=["D009369"], not_under=["D009422"], mapped=True).link(text).links
     assert [link.concept_id for link in of_tumours] == [None, None, "mesh:D001943", "mesh:C000001"]
     brain = Document("1", "brain fever", (Mention(0, 11, "brain fever"),))
-    among = Pipeline(TfidfLinker(kb), under=["D009369"])
+    among = Pipeline(TfidfLinker(kb), options=PipelineOptions(under=("D009369",)))
     assert among.link(brain).links[0].nil_reason == "filtered-out"
-    restricted = Pipeline(TfidfLinker(kb), under=["D009369"], restrict=True)
+    restricted = Pipeline(TfidfLinker(kb), options=PipelineOptions(under=("D009369",), restrict=True))
     later = Pipeline(TfidfLinker(kb)).with_filter(under=["D009369"], restrict=True)
     assert [each.link(brain).links[0].concept_id for each in (restricted, later)] == ["mesh:D009423"] * 2
     assert among.config["concepts_allowed"] == 3
+
+
+def test_options_change_only_what_was_given(kb: KnowledgeBase) -> None:
+    own = PipelineOptions(threshold=0.5, top_k=3, expand_abbreviations=False)
+    pipeline = Pipeline(TfidfLinker(kb), options=own).with_filter(types=["C14"])
+    assert pipeline.with_options(PipelineOptions()) is pipeline
+    changed = pipeline.with_options(PipelineOptions(top_k=10, threshold=None))
+    assert changed.options == PipelineOptions(threshold=None, top_k=10, expand_abbreviations=False)
+    assert changed.config["concepts_allowed"] == pipeline.config["concepts_allowed"] == 2
+    narrowed = pipeline.with_options(PipelineOptions(concepts=("mesh:D009203",), restrict=True))
+    assert (narrowed.config["concepts_allowed"], narrowed.config["others_compete"]) == (1, False)
+    with pytest.raises(ConfigError, match="filter-empty"):
+        pipeline.with_options(PipelineOptions(types=("C23",)))
 
 
 def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:
@@ -342,7 +359,7 @@ def test_for_terms_uses_term_calibration(tiny_kb: Path) -> None:
     # A calibration for detected mentions does not apply to terms.
     assert Pipeline(linker, calibration=found).for_terms().calibration is None
     with pytest.raises(ConfigError, match="pipeline-uncalibrated"):
-        Pipeline(linker, calibration=found, precision=0.9).for_terms()
+        Pipeline(linker, calibration=found).with_precision(0.9).for_terms()
 
 
 def test_link_and_link_many_name_each_other(tiny_kb: Path) -> None:

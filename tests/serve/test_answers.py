@@ -106,7 +106,7 @@ def test_type_filter(answers: JobRunner) -> None:
 def branches(branch_kb: Path, tmp_path_factory: pytest.TempPathFactory) -> JobRunner:
     folder = tmp_path_factory.mktemp("branches")
     build_pipeline(branch_kb, folder)
-    return JobRunner.open(str(folder), {"not_under": ["D006261"], "mapped": False})
+    return JobRunner.open(str(folder), {"options": {"not_under": ["D006261"], "mapped": False}})
 
 
 def test_branch_filter(branches: JobRunner) -> None:
@@ -223,7 +223,7 @@ def test_other_exceptions_become_codes_without_text(answers: JobRunner, monkeypa
     def fail(*_: object, **__: object) -> Any:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr(Pipeline, "link_many", fail)
+    monkeypatch.setattr(Pipeline, "run_steps", fail)
     status, refused = one(answers, op="link", text=SECRET)
     assert (status, refused["error"]["code"]) == (500, "internal-error")
     assert "Smith" not in json.dumps(refused)

@@ -182,7 +182,7 @@ def test_jobs_are_answered_and_deployment_is_deleted(tmp_path: Path) -> None:
     (target,) = cluster.deployed
     assert cluster.looks == 1
     assert target.route_prefix is None  # no route, so that Ray's own proxies do not expose the application
-    assert target.target == (str(tmp_path), {"precision": None, "assertion": None}, "r1")
+    assert target.target == (str(tmp_path), {"options": {}, "components": [], "corrections": None}, "r1")
     assert cluster.deleted == [target.name]
     assert (cluster.options["num_replicas"], cluster.options["max_ongoing_requests"]) == (3, 1)
 

@@ -291,4 +291,4 @@ def test_examples_match_their_models() -> None:
 
 
 def test_link_has_columns_of_flat_table() -> None:
-    assert tuple(LinkReply.model_fields) == (*COLUMNS, "candidates")
+    assert tuple(LinkReply.model_fields) == (*COLUMNS, "candidates", "extra")

@@ -9,6 +9,7 @@ from typing import Any
 from onym.kb import KnowledgeBase
 from onym.linkers.generative import GenerativeLinker
 from onym.types import Document, Mention
+from tests.support.linking import link_with
 
 DOC = Document("1", "He had a heart attack, then fever.", (Mention(9, 21, "heart attack"), Mention(28, 33, "fever")))
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
@@ -17,7 +18,7 @@ PICKLES = (".bin", ".pt", ".pth", ".pkl", ".pickle")
 def open_linker(folder: Path, kb_folder: Path) -> GenerativeLinker:
     """Open a published model and check that it links."""
     linker = GenerativeLinker.from_pretrained(folder, KnowledgeBase.open(kb_folder), dtype="fp32")
-    (linked,) = linker.link([DOC])
+    (linked,) = link_with(linker, [DOC])
     assert all(link.candidates for link in linked.links)
     return linker
 

@@ -44,6 +44,7 @@ from onym.train.run import train
 from onym.train.samples.pairs import Negatives
 from onym.types import Document, Mention
 from tests.models.second_device import DEVICE, second_device
+from tests.support.linking import link_with
 from tests.train.made import DOC, record
 from tests.train.test_document_model import module
 from tests.train.tiny import are_equal, collective_config, require_left_alone
@@ -233,7 +234,7 @@ def test_dev_scores_match_the_pipeline(encoder: Path, corpus: Path, kb_folder: P
             each.document.text,
             tuple(Mention(m.mention.start, m.mention.end, m.mention.surface, (m.concept_id or "",)) for m in each.links),
         )
-        for each in linker.link(queries)
+        for each in link_with(linker, queries)
     ]
     assert found["dev_f1"] == pytest.approx(100 * score_end_to_end(dev.documents, predicted).f1)
 
@@ -246,7 +247,7 @@ def test_dev_recall_matches_evaluate(encoder: Path, corpus: Path, kb_folder: Pat
     dataset = PreparedDataset.open(corpus)
     linker = linker_of(dev, dev.open(trained))
     task = EvaluationTask(dataset, "train", dev.kb)
-    scores = evaluate(task, predict(task, linker), protocol="any-id").scores["any-id"]
+    scores = evaluate(task, predict(task, linker, bare=True), protocol="any-id").scores["any-id"]
     assert found == pytest.approx(
         {"dev_f1": 100 * scores.recall[1], "dev_r1": 100 * scores.recall[1], "dev_r5": 100 * scores.recall[5]}
     )
@@ -281,7 +282,7 @@ def test_learns_to_detect_and_link(tmp_path: Path, encoder: Path, corpus: Path, 
     model = Collective.open(made)
     assert model.settings.threshold == record(made)["metrics"]["dev_threshold"]
     linker = CollectiveLinker.of(model, KnowledgeBase.open(kb_folder))
-    (linked,) = linker.link([DOC])
+    (linked,) = link_with(linker, [DOC])
     assert all(link.candidates for link in linked.links)
     (seen,) = detector_of(model).detect([DOC])
     assert seen.document.mentions

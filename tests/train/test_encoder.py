@@ -37,6 +37,7 @@ from onym.train.samples.base import Batch, Positive
 from onym.train.samples.pairs import PositivePairs, labels_of, same_of
 from onym.types import Document, Mention
 from tests.index.made import kb_of, words
+from tests.support.linking import link_with
 from tests.support.models import save_model, tiny_encoder
 from tests.train.adamw import AdamWByHand
 from tests.train.made import DOC, record
@@ -266,7 +267,7 @@ def test_dev_equals_linker_recall(encoder: Path, kb_folder: Path, corpus: Path, 
     dev = EncoderDev(dev_documents(dataset.documents("train"), 0), kb, Tokenizer.open(encoder), SETTINGS)
     linker = DenseLinker.from_pretrained(encoder, kb, encoder=SETTINGS, dtype="fp32")
     task = EvaluationTask(dataset, "train", kb)
-    wanted = evaluate(task, predict(task, linker), protocol="any-id").scores["any-id"].recall
+    wanted = evaluate(task, predict(task, linker, bare=True), protocol="any-id").scores["any-id"].recall
     found = dev(tiny_encoder())
     assert len(dev) == 12
     assert found == pytest.approx({"dev_r1": 100 * wanted[1], "dev_r5": 100 * wanted[5]})
@@ -326,7 +327,7 @@ def test_published_encoder_opens(encoder_folder: Path, encoder: Path, kb_folder:
     kb, model = KnowledgeBase.open(kb_folder), Encoder.open(encoder_folder, precision="fp32")
     assert model.settings == EncoderSettings(pooling="mean", similarity="cosine")
     linker = DenseLinker.from_pretrained(encoder_folder, kb, dtype="fp32")
-    (linked,) = linker.link([DOC])
+    (linked,) = link_with(linker, [DOC])
     assert [link.candidates[0].concept_id for link in linked.links] == ["mesh:D009203", "mesh:D005334"]
     assert not are_equal(load_file(encoder_folder / "model.safetensors"), load_file(encoder / "model.safetensors"))
     found = record(encoder_folder)
@@ -400,7 +401,7 @@ def test_match_learns_and_records_the_previous_stage(tmp_path: Path, encoder: Pa
     assert max(found) > found[0] + 10
     assert record(made)["stages"] == ["align", "match"]
     assert record(made)["corpus"]["name"] == "ncbi-disease"
-    (linked,) = DenseLinker.from_pretrained(made, KnowledgeBase.open(kb_folder)).link([DOC])
+    (linked,) = link_with(DenseLinker.from_pretrained(made, KnowledgeBase.open(kb_folder)), [DOC])
     assert all(link.candidates for link in linked.links)
     again = train(config, tmp_path / "again")
     assert are_equal(load_file(made / "model.safetensors"), load_file(again / "model.safetensors"))

@@ -39,6 +39,7 @@ from onym.train.samples.mentions import DocMention, MentionSamples, mentions_of
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
+from tests.support.linking import link_with
 from tests.support.models import save_model, save_tokenizer, tiny_bart
 from tests.train.adamw import AdamWByHand
 from tests.train.made import open_linker, record
@@ -334,7 +335,7 @@ def test_dev_equals_linker_recall(
     linker = GenerativeLinker.from_pretrained(model, kb, window=32, search=search, ranking=ranking, width=5)
     first, any_of_five = 0, 0
     for doc, mention in mentions:
-        (linked,) = linker.link([Document(doc.id, doc.text, (mention,))], top_k=99)
+        (linked,) = link_with(linker, [Document(doc.id, doc.text, (mention,))], top_k=99)
         best = [c.score for c in linked.links[0].candidates]
         gold = set(mention.concept_ids)
         right = [c.score for c in linked.links[0].candidates if c.concept_id in gold]

@@ -16,10 +16,13 @@ from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_with_ids
 from onym.linkers import GenesLinker, linker_config, open_linker
 from onym.pipeline import Pipeline
+from onym.text.queries import queries_of
 from onym.train.configs import GenesTrainingConfig
 from onym.train.run import train
 from onym.types import Document, Mention
 from tests.genes.made import build_genes, write_corpus
+from tests.pipeline.calibrated import fit_calibration
+from tests.support.linking import link_with
 
 TNF, MOUSE_TNF = "ncbigene:7124", "ncbigene:21926"
 SMALL = {"iterations": 15, "min_samples": 2, "learning_rate": 0.3, "feature_share": 1.0}
@@ -53,7 +56,7 @@ def document(text: str, surface: str = "TNF") -> Document:
 
 
 def link(opened: GenesLinker, text: str, surface: str = "TNF") -> list[str]:
-    [linked] = opened.link([document(text, surface)])
+    [linked] = link_with(opened, [document(text, surface)])
     assert not linked.problems
     return [each.concept_id for each in linked.links[0].candidates]
 
@@ -88,7 +91,7 @@ def test_unknown_species_are_refused(folder: Path) -> None:
 def test_concept_filters_apply(folder: Path) -> None:
     opened = linker(folder)
     only = concepts_with_ids(opened.kb, [MOUSE_TNF])
-    [linked] = opened.link([document("We studied TNF in human cells.")], only=only)
+    [linked] = link_with(opened, [document("We studied TNF in human cells.")], only=only)
     assert [each.concept_id for each in linked.links[0].candidates] == [MOUSE_TNF]
 
 
@@ -106,8 +109,8 @@ def test_explains_the_species(folder: Path) -> None:
 def test_effects_compare_with_the_runner_up(folder: Path) -> None:
     doc = document("A new report. We studied TNF in mouse cells.")
     opened = linker(folder)
-    [linked] = opened.link([doc])
-    [evidence] = opened.evidence(doc, linked.links)
+    [linked] = link_with(opened, [doc])
+    [evidence] = opened.evidence(queries_of(doc), linked.links)
     assert "species_probability" in {each.feature for each in evidence.effects}
 
 
@@ -125,11 +128,16 @@ def test_same_configuration_gives_same_trees(folder: Path) -> None:
     assert all(np.array_equal(one.genes.columns[name], other.genes.columns[name]) for name in one.genes.columns)
 
 
-def test_confidence_can_be_left_to_the_pipeline(folder: Path) -> None:
-    doc = document("We studied TNF in mouse cells.")
-    [linked], [bare] = (list(each.link([doc])) for each in (linker(folder), linker(folder).without_confidence()))
-    assert linked.links[0].confidence is not None
-    assert bare.links[0].confidence is None
+def test_explains_a_document_without_mentions(folder: Path) -> None:
+    explained = Pipeline(linker(folder)).explain(Document("1", "Nothing here."))
+    assert (list(explained), explained.note != "") == ([], True)
+
+
+def test_the_calibration_of_a_pipeline_replaces_the_confidence(folder: Path) -> None:
+    doc, opened = document("We studied TNF in mouse cells."), linker(folder)
+    own, fitted = (Pipeline(opened, calibration=each).link(doc) for each in (None, fit_calibration()))
+    assert own.links[0].confidence == opened.model.confidence(own.links[0].candidates[0].score)
+    assert fitted.links[0].confidence not in (None, own.links[0].confidence)
 
 
 def test_refuses_corpora_without_genes(folder: Path) -> None:

@@ -20,6 +20,8 @@ from onym.train.configs import OrganismsTrainingConfig
 from onym.train.run import train
 from onym.types import Document, Mention
 from tests.genes.made_organisms import build_organisms, write_organism_corpus
+from tests.pipeline.calibrated import fit_calibration
+from tests.support.linking import link_with
 
 SMALL = {"iterations": 15, "min_samples": 2, "learning_rate": 0.3, "feature_share": 1.0}
 
@@ -60,12 +62,12 @@ def document(text: str, surface: str, kind: str) -> Document:
     ],
 )
 def test_links_species_and_cell_lines(folder: Path, surface: str, kind: str, concept: str) -> None:
-    [linked] = linker(folder).link([document(f"We grew {surface} here.", surface, kind)])
+    [linked] = link_with(linker(folder), [document(f"We grew {surface} here.", surface, kind)])
     assert linked.links[0].concept_id == concept
 
 
 def test_other_mentions_have_no_candidates(folder: Path) -> None:
-    [linked] = linker(folder).link([document("We saw fever.", "fever", "Disease")])
+    [linked] = link_with(linker(folder), [document("We saw fever.", "fever", "Disease")])
     assert not linked.problems
     assert linked.links[0].concept_id is None
 
@@ -73,7 +75,7 @@ def test_other_mentions_have_no_candidates(folder: Path) -> None:
 def test_concept_filters_apply(folder: Path) -> None:
     opened = linker(folder)
     only = concepts_with_ids(opened.kb, ["ncbitaxon:5762"])
-    [linked] = opened.link([document("We grew E. coli.", "E. coli", "Species")], only=only)
+    [linked] = link_with(opened, [document("We grew E. coli.", "E. coli", "Species")], only=only)
     assert [each.concept_id for each in linked.links[0].candidates] == ["ncbitaxon:5762"]
 
 
@@ -82,11 +84,16 @@ def test_explains_its_answers(folder: Path) -> None:
     assert "annotated" in "\n".join(explained.lines())
 
 
-def test_confidence_can_be_left_to_the_pipeline(folder: Path) -> None:
-    doc = document("We grew wheat.", "wheat", "Species")
-    [linked], [bare] = (list(each.link([doc])) for each in (linker(folder), linker(folder).without_confidence()))
-    assert linked.links[0].confidence is not None
-    assert bare.links[0].confidence is None
+def test_explains_a_document_without_mentions(folder: Path) -> None:
+    explained = Pipeline(linker(folder)).explain(Document("1", "Nothing here."))
+    assert (list(explained), explained.note != "") == ([], True)
+
+
+def test_the_calibration_of_a_pipeline_replaces_the_confidence(folder: Path) -> None:
+    doc, opened = document("We grew wheat.", "wheat", "Species"), linker(folder)
+    own, fitted = (Pipeline(opened, calibration=each).link(doc) for each in (None, fit_calibration()))
+    assert own.links[0].confidence == opened.model.confidence(own.links[0].candidates[0].score)
+    assert fitted.links[0].confidence not in (None, own.links[0].confidence)
 
 
 def test_writes_a_record_and_a_card(folder: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from onym.datasets.own import prepare_own
 from onym.errors import ConfigError, OnymError
 from onym.packs.locate import load, locate_kb, read_pipeline
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.train import pipeline as module
 from onym.train.pipeline import PipelineTrainingConfig, train_pipeline
 from tests.cli.command import onym
@@ -82,9 +82,10 @@ def test_keeps_threshold_only_if_it_helps_and_not_for_terms(training_folder: Pat
     assert (read_pipeline(training_folder).threshold is not None) == (figures["f1_held_out"] > figures["f1_without"])
     assert figures["mentions"] > 0
     assert pipeline.term_calibration is None, "there are four terms"
-    bare = Pipeline(pipeline.linker, pipeline.detector, threshold=0.5)
+    options = PipelineOptions(threshold=0.5)
+    bare = Pipeline(pipeline.linker, pipeline.detector, options)
     assert bare.for_terms().source()["threshold"] == 0.5
-    known = Pipeline(pipeline.linker, pipeline.detector, threshold=0.5, term_calibration=pipeline.calibration)
+    known = Pipeline(pipeline.linker, pipeline.detector, options, term_calibration=pipeline.calibration)
     assert known.source()["threshold"] == 0.5
     assert known.for_terms().source()["threshold"] is None
 

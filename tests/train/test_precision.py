@@ -32,6 +32,7 @@ from onym.train.trainer import METRIC, trainer_arguments
 from onym.types import Document, Mention
 from tests.decoding.families import FAMILIES
 from tests.decoding.families import model as family_model
+from tests.support.linking import link_with
 from tests.support.models import tiny_bart, tiny_encoder
 from tests.train.launched import train_with_accelerate
 from tests.train.tiny import are_equal, config, furthest, losses, optim, samples, train_model, weights_of
@@ -161,7 +162,7 @@ def test_fsdp_training_equals_unsharded_training(tmp_path: Path, model: Path, co
 
     linker = GenerativeLinker.from_pretrained(made, KnowledgeBase.open(kb_folder), dtype="fp32")
     doc = Document("1", "A fever.", (Mention(2, 7, "fever"),))
-    (linked,) = linker.link([doc])
+    (linked,) = link_with(linker, [doc])
     assert linked.links[0].candidates
 
 

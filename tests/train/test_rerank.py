@@ -31,6 +31,7 @@ from onym.train.rerank import (
 )
 from onym.train.run import train
 from onym.types import Document, Mention
+from tests.support.linking import link_with
 from tests.support.models import stump
 
 HEART, FEVER = "mesh:D009203", "mesh:D005334"
@@ -181,7 +182,7 @@ def reranker(tmp_path_factory: pytest.TempPathFactory, corpus: Path, kb_folder: 
 def test_trained_reranker_links_with_probabilities(reranker: Path, corpus: Path, kb_folder: Path) -> None:
     linker = open_linker(linker_config("rerank", model=str(reranker)), KnowledgeBase.open(kb_folder))
     (doc,) = PreparedDataset.open(corpus).documents("test")
-    ((link,),) = [linked.links for linked in linker.link([doc])]
+    ((link,),) = [linked.links for linked in link_with(linker, [doc])]
     assert (link.concept_id, link.stage) == ("mesh:D009203", "rerank")
     assert link.confidence is not None
     assert all(0 <= candidate.score <= 1 for candidate in link.candidates)
@@ -191,7 +192,7 @@ def test_trained_reranker_links_with_probabilities(reranker: Path, corpus: Path,
 def test_memory_links_surfaces_that_are_not_names(reranker: Path, kb_folder: Path) -> None:
     linker = open_linker(linker_config("rerank", model=str(reranker)), KnowledgeBase.open(kb_folder))
     doc = Document("1", "a cardiac attack", (Mention(2, 16, "cardiac attack", type="Disease"),))
-    ((link,),) = [linked.links for linked in linker.link([doc])]
+    ((link,),) = [linked.links for linked in link_with(linker, [doc])]
     assert link.concept_id == "mesh:D009203"
 
 

@@ -10,11 +10,13 @@ from onym.detect import detector_config, open_detector
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.ranking import concepts_of_types
 from onym.kb.recipe import SourceConfig
-from onym.linkers import link_among, open_linker
-from onym.pipeline.pipeline import Pipeline
-from onym.types import Document, LinkedDocument, Mention
+from onym.linkers import open_linker
+from onym.pipeline import Pipeline, PipelineOptions
+from onym.text.queries import queries_of
+from onym.types import Document, Mention
 from onym.variants.naming import add_genes, name_variants
 from onym.variants.patterns import find_variants
+from tests.support.linking import link_with
 
 
 def detect(text: str, *more: Mention) -> Document:
@@ -69,19 +71,26 @@ def gene_mentions(*, annotated: bool) -> tuple[Mention, Mention]:
 
 
 def test_the_nearest_annotated_gene_is_in_the_id(genes: KnowledgeBase) -> None:
-    [linked] = open_linker("variants", genes).link([detect(TEXT, *gene_mentions(annotated=True))])
+    [linked] = link_with(open_linker("variants", genes), [detect(TEXT, *gene_mentions(annotated=True))])
     assert [link.concept_id for link in linked.links] == [None, "hgvs:BRAF:p.V600E", None, "hgvs:EGFR:p.L858R"]
 
 
+def test_only_the_mentions_that_are_asked_for_count(genes: KnowledgeBase) -> None:
+    linker, queries = open_linker("variants", genes), queries_of(detect(TEXT, *gene_mentions(annotated=True)))
+    variants = [query for query in queries if query.mention.type == "Variant"]
+    whole, alone = linker.rank(queries), linker.rank(variants)
+    assert [each.candidates[0].concept_id for each in whole if each.candidates] == ["hgvs:BRAF:p.V600E", "hgvs:EGFR:p.L858R"]
+    assert [each.candidates[0].concept_id for each in alone] == ["hgvs:p.V600E", "hgvs:p.L858R"]
+
+
 def test_the_nearest_linked_gene_is_added(genes: KnowledgeBase) -> None:
-    doc = detect(TEXT, *gene_mentions(annotated=False))
-    [variants], [others] = open_linker("variants", genes).link([doc]), open_linker("exact", genes).link([doc])
-    pairs = zip(variants.links, others.links, strict=True)
-    both = LinkedDocument(doc, tuple(one if one.candidates else other for one, other in pairs))
-    assert [link.concept_id for link in add_genes(both, genes).links] == [
+    queries = queries_of(detect(TEXT, *gene_mentions(annotated=False)))
+    variants, others = (open_linker(name, genes).rank(queries) for name in ("variants", "exact"))
+    both = [one if one.candidates else other for one, other in zip(variants, others, strict=True)]
+    assert [ranked.candidates[0].concept_id for ranked in add_genes(queries, both, genes)] == [
         "ncbigene:673", "hgvs:BRAF:p.V600E", "ncbigene:1956", "hgvs:EGFR:p.L858R",
     ]  # fmt: skip
-    assert add_genes(variants, genes) == variants
+    assert add_genes(queries, variants, genes) == variants
 
 
 def test_the_detector_finds_changes_without_a_position_unless_told_not_to(tiny_kb: Path) -> None:
@@ -96,7 +105,7 @@ def test_a_filter_of_concepts_leaves_variants_out(tiny_kb: Path) -> None:
     kb = KnowledgeBase.open(tiny_kb)
     linker, only = open_linker("variants", kb), concepts_of_types(kb, ["C14"])
     for restrict in (False, True):
-        [linked] = link_among(linker, [detect("V600E")], only=only, restrict=restrict)
+        linked = Pipeline(linker, options=PipelineOptions(restrict=restrict), only=only).link(detect("V600E"))
         assert linked.links[0].concept_id is None
 
 

@@ -34,8 +34,8 @@ from onym.rerank.features import NAMES, FeatureMaker
 from onym.rerank.memory import KbMemory, Memory, count_mentions
 from onym.rerank.pool import Floats, Ints, Pool, Pooling
 from onym.store.cache import cache_folder
-from onym.text.analysis import analyse
 from onym.text.normal import normal_name
+from onym.text.queries import queries_of
 from onym.types import Document, Mention
 
 MODEL = "minilm"
@@ -200,8 +200,9 @@ class Proposing:
     def candidates(self, documents: Sequence[Document]) -> Iterator[Candidates]:
         """Yield the candidates of documents in batches."""
         for start in range(0, len(documents), _BATCH):
-            docs = [analyse(doc) for doc in documents[start : start + _BATCH]]
-            pool = self._pooling.pool(docs, self._parts.propose(docs))
+            docs = documents[start : start + _BATCH]
+            queries = [queries_of(doc) for doc in docs]
+            pool = self._pooling.pool(queries, self._parts.propose([query for own in queries for query in own]))
             found = self._features.features(pool)
             yield Candidates(docs, pool, np.hstack((found.matrix, self._regression.features(pool))), found.names)
 

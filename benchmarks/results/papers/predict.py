@@ -16,6 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,11 @@ from benchmarks.results.papers.rows import KEYS, file_of, keep_row, open_papers_
 from benchmarks.results.store import NAMES as NAMES_KEPT
 from benchmarks.results.store import judge, shorten_scores, write_packed
 from benchmarks.results.tasks import SPLITS, Task
+from onym._version import __version__
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
-from onym.linkers.base import source_of
 from onym.outputs.predictions import Answer, Prediction, Predictions
+from onym.pipeline.pipeline import DECIDED
 from onym.rerank.pool import Floats
 from onym.rerank.trees import Trees
 from onym.train.configs import TreesConfig
@@ -75,9 +77,14 @@ class PapersReranker:
             self._proposing = Proposing(task.kb, self._documents, self._encoder, is_dense=self.is_dense)
         found = self._proposing.candidates(list(task.dataset.documents(task.split)))
         answers = (one for each in found for one in self._predict_pool(task.kb, each))
-        self.kb = task.kb
         about = {"name": task.dataset.name, "digest": task.dataset.digest, "split": task.split}
-        return Predictions.of(answers, source_of(self, NAMES_KEPT, dataset=about))
+        return Predictions.of(answers, {**self._source(task.kb), "dataset": about})
+
+    def _source(self, kb: KnowledgeBase) -> dict[str, Any]:
+        """Return what the answers depend on, with the keys of `Pipeline.source`."""
+        about = {"digest": kb.digest, "concepts": len(kb), "names": len(kb.names)}
+        order = {"ties": DECIDED, "vocabularies": list(kb.order.vocabularies)}
+        return {"onym": __version__, "linker": self.config, "kb": about, "order": order, "top_k": NAMES_KEPT}
 
     def _fit(self) -> list[Trees]:
         matrices, labels = [], []

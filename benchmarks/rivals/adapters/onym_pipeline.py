@@ -11,7 +11,7 @@ from onym.detect import detector_config, open_detector
 from onym.kb import KnowledgeBase
 from onym.linkers import linker_config, open_linker
 from onym.packs.locate import load
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, LinkedDocument, Mention
 
 
@@ -35,12 +35,9 @@ def _open_pipeline(settings: dict[str, Any], folder: Path, prefer: Sequence[str]
         return load(settings["pipeline"], prefer=prefer)
     kb = KnowledgeBase.open(folder, prefer=prefer)
     detector = open_detector(detector_config("dictionary", **settings.get("detector", {})), kb)
-    return Pipeline(
-        open_linker(linker_config(settings["linker"], **settings.get("options", {})), kb),
-        detector,
-        prefer=tuple(prefer),
-        under=tuple(settings.get("under", ())),
-    )
+    linker = open_linker(linker_config(settings["linker"], **settings.get("options", {})), kb)
+    options = PipelineOptions(prefer=tuple(prefer), under=tuple(settings.get("under", ())))
+    return Pipeline(linker, detector, options)
 
 
 def prepare(job: Job) -> None:

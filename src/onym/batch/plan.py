@@ -20,7 +20,6 @@ from onym.batch.rows import SCHEMA_VERSION
 from onym.config import Strict
 from onym.corpora.base import NO_OPTIONS, ReadOptions
 from onym.errors import ConfigError, InputError, IntegrityError
-from onym.kb.ranking import ConceptFilter
 from onym.store.storage import Storage
 
 FORMAT: Literal[1] = 1
@@ -113,16 +112,15 @@ class AsideFile(Strict):
 
 
 class Settings(Strict):
-    """The pipeline and its options. `pipeline` is its path at planning; a run may use a copy of the pipeline elsewhere.
+    """The pipeline, and the options that were given. `pipeline` is its path at planning; a run may use a copy elsewhere.
 
-    `assertion` says whether mentions get assertion marks. `corrections` is the path of a file of rules; what it says is part of
-    the plan's source, and may not change until the run.
+    `options` are fields of `PipelineOptions`. `assertion` says whether mentions get assertion marks. `corrections` is the path
+    of a file of rules; what it says is part of the plan's source, and may not change until the run.
     """
 
     pipeline: str
-    precision: float | None = None
-    coverage: float | None = None
-    filter: ConceptFilter = Field(default=ConceptFilter(), exclude_if=lambda wanted: wanted == ConceptFilter())
+    options: dict[str, Any] = Field(default={}, exclude_if=lambda options: not options)
+    components: tuple[str, ...] = Field(default=(), exclude_if=lambda components: not components)
     assertion: bool = True
     corrections: str | None = Field(default=None, exclude_if=lambda path: path is None)
     text: bool = True

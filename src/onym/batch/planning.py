@@ -10,10 +10,9 @@ from onym.batch.inputs import find_groups
 from onym.batch.plan import BatchPlan, InputGroup, Settings, Shard, key_of, write_plan
 from onym.corpora.base import ReadOptions
 from onym.errors import ConfigError, InputError
-from onym.kb.ranking import ConceptFilter
 from onym.packs.locate import load, locate, read_pipeline
 from onym.parts import OpenContext
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.store.hidden import owner_only
 from onym.store.limits import MIB
 from onym.store.output import require_folder
@@ -31,9 +30,8 @@ def plan_batch(
     out: str | Path,
     *,
     format: str = "",  # noqa: A002
-    precision: float | None = None,
-    coverage: float | None = None,
-    assertion: bool | None = None,
+    options: PipelineOptions | None = None,
+    components: Sequence[str] = (),
     corrections: str | Path | None = None,
     text: bool = True,
     private: bool = False,
@@ -42,14 +40,13 @@ def plan_batch(
     text_columns: Sequence[str] = (),
     id_column: str = "",
     encoding: str = "",
-    **wanted: Any,
 ) -> BatchPlan:
     """Plan to link sources with a pipeline, and write the plan to the folder `out`.
 
     If the folder already has the same plan, nothing is written; if it has another plan, an error is raised. With `text=False`,
     the output has no text of mentions. With `private`, all files of the run and its exports have mode 0600, and new folders
-    0700. `assertion` switches assertion marks on or off; by default as the pipeline says. `corrections` is a file of rules.
-    `wanted` are the fields of `ConceptFilter`, such as `types` and `under`.
+    0700. The `options` that were given replace those of the pipeline; `components` are names of plug-ins; `corrections` is a
+    file of rules.
 
     >>> notes = getfixture("tmp_path") / "notes"
     >>> notes.mkdir()
@@ -66,12 +63,12 @@ def plan_batch(
     if not is_address(out):
         require_folder(Path(out), force=True)  # force, because `write_plan` checks an existing plan
     found = locate(pipeline)
+    given = (options or PipelineOptions()).model_dump(mode="json", exclude_unset=True)
     settings = Settings(
         pipeline=str(found.resolve()),
-        precision=precision,
-        coverage=coverage,
-        filter=ConceptFilter.of(wanted),
-        assertion=read_pipeline(found).assertion if assertion is None else assertion,
+        options=given,
+        components=tuple(components),
+        assertion=given.get("assertion", read_pipeline(found).assertion),
         corrections=None if corrections is None else str(Path(corrections).resolve()),
         text=text,
         private=private,
@@ -89,9 +86,8 @@ def plan_batch(
 def open_planned(settings: Settings, pipeline: str | Path | None = None, context: OpenContext | None = None) -> Pipeline:
     """Open the pipeline of a plan. `pipeline` is its path on this machine, if it differs from the plan."""
     loaded = load(pipeline or settings.pipeline, context=context)
-    loaded = loaded.with_precision(settings.precision).with_coverage(settings.coverage)
-    loaded = loaded.with_filter(**settings.filter.model_dump()).with_corrections(settings.corrections)
-    return loaded.with_assertion(settings.assertion)
+    loaded = loaded.with_options(PipelineOptions.of(settings.options)).with_components(*settings.components)
+    return loaded.with_corrections(settings.corrections)
 
 
 def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:

@@ -10,21 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onym.cli.answering import Answering, AnswerOptions, use_default
 from onym.cli.console import JSON, estimate_remaining_seconds, progress, progress_callback, tell, write_json, write_lines
-from onym.cli.inputs import ENCODING, FAILED, ID_COLUMN, TEXT_COLUMN, use_default
+from onym.cli.inputs import ENCODING, FAILED, ID_COLUMN, TEXT_COLUMN
 from onym.cli.options import (
-    ASSERTION,
     CODE_SYSTEM,
-    CORRECTIONS,
-    COVERAGE,
-    FILTER_OPTIONS,
     FORCE,
     NLP_DATE,
     NOTE_KEYS,
     OMOP_VOCABULARY,
-    PIPELINE,
-    PRECISION,
-    SOME_PIPELINE_OPTIONS,
     command_with,
 )
 
@@ -44,20 +38,15 @@ _SHOWN = ("documents", "mentions", "linked", "tied", "deleted")
 _BAR = 40  # width of the progress bar in characters
 
 
-@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS))
+@app.command(cls=command_with(answers=AnswerOptions(without=("kb", "linker", "prefer", "download", "verify"))))
 def plan(
     context: typer.Context,
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help="Corpora: files, folders or archives.")],
     output: Annotated[str, typer.Option("--output", "-o", help="New folder for the run, or a URL such as s3://bucket/prefix.")],
-    pipeline: Annotated[Path | None, PIPELINE] = None,
     from_: Annotated[str, typer.Option("--from", help="Input format; detected by default.")] = "",
     text_column: Annotated[list[str] | None, TEXT_COLUMN] = None,
     id_column: Annotated[str, ID_COLUMN] = "",
     encoding: Annotated[str, ENCODING] = "",
-    precision: Annotated[float | None, PRECISION] = None,
-    coverage: Annotated[float | None, COVERAGE] = None,
-    corrections: Annotated[Path | None, CORRECTIONS] = None,
-    assertion: Annotated[bool | None, ASSERTION] = None,
     no_text: Annotated[bool, typer.Option("--no-text", help="Omit the text of mentions from the output.")] = False,
     private: Annotated[
         bool, typer.Option("--private", help="Make the output and its exports readable only by you (file mode 0600).")
@@ -78,17 +67,16 @@ def plan(
     from onym.batch.planning import plan_batch
     from onym.store.limits import MIB
 
-    pipeline = pipeline or use_default()
+    answers: Answering = context.obj["answers"]
     with progress("planning"):
         plan = plan_batch(
             sources,
-            pipeline,
+            answers.pipeline or use_default(),
             output,
             format=from_,
-            precision=precision,
-            coverage=coverage,
-            assertion=assertion,
-            corrections=corrections,
+            options=answers.options,
+            corrections=answers.corrections,
+            components=answers.components,
             text=not no_text,
             private=private,
             shard_bytes=shard_mb * MIB,
@@ -96,7 +84,6 @@ def plan(
             text_columns=text_column or (),
             id_column=id_column,
             encoding=encoding,
-            **context.obj["filter"],
         )
     files = sum(len(group.files) for shard in plan.shards for group in shard.groups)
     size = sum(shard.bytes for shard in plan.shards)

@@ -68,6 +68,14 @@ def evaluate(
         Path | None, typer.Option(help="Score this pipeline end to end: detect and link mentions in raw text.")
     ] = None,
     protocol: Annotated[str | None, PROTOCOL] = None,
+    bare: Annotated[
+        bool,
+        typer.Option(
+            "--bare",
+            help="With --linker: rank as the papers do. Names do not decide, and typographic characters stay as they are. "
+            "Always so under the protocols any-id and biosyn.",
+        ),
+    ] = False,
     split: Annotated[str, SPLIT] = "test",
     type: Annotated[list[str] | None, TYPE] = None,  # noqa: A002 - the name of the option
     kb: Annotated[Path | None, KB] = None,
@@ -124,7 +132,7 @@ def evaluate(
         else:
             config = linker_config(linker, **context.obj["linker"])
             named = open_linker(config, task.kb, opening)
-            evaluation = run.run_linker(task, named, protocol or run.LINKING, save=save, force=force)
+            evaluation = run.run_linker(task, named, protocol or run.LINKING, bare=bare, save=save, force=force)
         if report:
             run.write_report(evaluation, task.kb, report, force=force)
     write_json(evaluation.as_dict()) if json else write_tables(run.report_tables(evaluation, task.kb))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onym.cli.answering import PIPELINE_ANSWERS, Answering
 from onym.cli.console import JSON, progress, tell, write_json, write_lines, write_plain
-from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, report_problem, resolve_kb, use_default
-from onym.cli.options import ASSERTION, FORCE, PIPELINE, PRECISION, SOME_PIPELINE_OPTIONS, VERIFY, command_with
+from onym.cli.inputs import FAILED, has_failed_file, open_sources, report_files, report_problem, resolve_kb
+from onym.cli.options import FORCE, command_with
 from onym.errors import format_id
-from onym.store.cache import Verify
 
 if TYPE_CHECKING:
     from onym.corpora.base import Item
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@app.command(cls=command_with(config=SOME_PIPELINE_OPTIONS))
+@app.command(cls=command_with(answers=PIPELINE_ANSWERS))
 def explain(
+    context: typer.Context,
     sources: Annotated[
         list[str],
         typer.Argument(metavar="TEXT|FILE...", help="Text in quotes, or corpora: files, folders, archives, - for stdin."),
@@ -35,10 +36,6 @@ def explain(
             "--output", "-o", help="HTML file to write, with highlighted mentions; hover over a mention to see its explanation."
         ),
     ] = None,
-    pipeline: Annotated[Path | None, PIPELINE] = None,
-    precision: Annotated[float | None, PRECISION] = None,
-    assertion: Annotated[bool | None, ASSERTION] = None,
-    verify: Annotated[Verify, VERIFY] = "once",
     force: Annotated[bool, FORCE] = False,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -52,8 +49,6 @@ def explain(
     Example: onym explain notes.txt -o explained.html
     """
     from onym.errors import ConfigError
-    from onym.packs.locate import load
-    from onym.parts import OpenContext
     from onym.store.output import require_file
 
     if output is not None and json:
@@ -63,9 +58,8 @@ def explain(
     problems: list[Problem] = []
     with open_sources(sources) as found:
         reading = found.read()
-        loaded = load(pipeline or use_default(), context=OpenContext(verify=verify))
-        loaded = loaded.with_precision(precision).with_assertion(assertion)
-        explained = _explain_items(reading, loaded, problems)
+        answers: Answering = context.obj["answers"]
+        explained = _explain_items(reading, answers.open(), problems)
         if output is None:
             _print(explained, json=json)
         else:

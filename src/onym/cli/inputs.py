@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from onym.corpora.problems import ProblemLog
     from onym.corpora.reading import PlannedFile, Reading
     from onym.kb.ranking import ConceptFilter
-    from onym.pipeline.pipeline import Pipeline
     from onym.store.files.source import Source
     from onym.types import Problem
 
@@ -205,47 +204,6 @@ def filter_of(context: typer.Context, concepts: Path | None = None) -> ConceptFi
     return ConceptFilter(concepts=tuple(ids_in(concepts)) if concepts else (), **context.obj["filter"])
 
 
-def require_choice(kb: Path | None, pipeline: Path | None, *, has_own: bool) -> None:
-    """Raise ConfigError if both --kb and --pipeline are given, or if there are linker options (`has_own`) without --kb."""
-    from onym.errors import ConfigError
-
-    if kb is not None and pipeline is not None:
-        fix = "drop --kb to use the pipeline, or drop --pipeline to use the knowledge base"
-        raise ConfigError("config-invalid", "--kb and --pipeline cannot be combined", fix=fix)
-    if pipeline is not None and has_own:
-        what = "linker options and --top-k cannot be combined with --pipeline, which has its own"
-        raise ConfigError("config-invalid", what, fix="drop these options, or build a pipeline with them: onym pipeline build")
-    if kb is None and has_own:
-        what = "linker options and --top-k need a knowledge base"
-        raise ConfigError("config-invalid", what, fix="give --kb, or drop these options to use the starter")
-
-
-def use_default() -> Path:
-    """Return the name of the default pipeline, the best installed one, and say on stderr that it is used."""
-    from onym.packs.locate import STARTER, STARTER_TITLE, list_installed
-
-    name = STARTER
-    if list_installed():
-        from onym.packs.recipe import default_pipeline
-
-        name = default_pipeline()
-    what = f"the built-in starter ({STARTER_TITLE})" if name == STARTER else f"{name}, the best installed pipeline"
-    tell(f"No --pipeline given; using {what}.")
-    return Path(name)
-
-
-def require_pipeline(kb: Path | None, precision: float | None, coverage: float | None, corrections: Path | None) -> None:
-    """Raise ConfigError if --precision, --coverage or --corrections is given with --kb instead of a pipeline."""
-    from onym.errors import ConfigError
-
-    if kb is not None and corrections is not None:
-        what = "--corrections needs a pipeline"
-        raise ConfigError("config-invalid", what, fix="make one with onym pipeline build, and give it as --pipeline")
-    if kb is not None and (precision is not None or coverage is not None):
-        what = "--precision and --coverage need a calibrated pipeline"
-        raise ConfigError("config-invalid", what, fix="run onym calibrate on a pipeline, and give it as --pipeline")
-
-
 def ids_in(path: Path) -> Iterator[str]:
     """Yield the non-empty lines of a file."""
     from onym.store.files.lines import iter_blocks
@@ -253,16 +211,6 @@ def ids_in(path: Path) -> Iterator[str]:
 
     lines = (line for block in iter_blocks(InputFile.from_path(path)) for line in block.data.decode().splitlines())
     return (line.strip() for line in lines if line.strip())
-
-
-def correct(pipeline: Pipeline, corrections: Path | None) -> Pipeline:
-    """Return a pipeline with the corrections of a file, if there is one, and print a warning if they may not fit."""
-    if corrections is None:
-        return pipeline
-    pipeline = pipeline.with_corrections(corrections)
-    if pipeline.corrections is not None and pipeline.corrections.warning:
-        tell(pipeline.corrections.warning)
-    return pipeline
 
 
 def _is_text(name: str, number: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get_origin
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, Union, get_args, get
 import typer
 from typer.main import get_command
 
+from onym.cli.distinct import require_distinct_outputs
 from onym.cli.help import EXPORT, MORE, HelpCommand
 from onym.cli.inputs import resolve_kb
 from onym.errors import ConfigError
@@ -32,22 +33,7 @@ CONCEPTS = typer.Option(rich_help_panel=MORE, help="Link only to the concepts li
 ALL = typer.Option(
     "--all", rich_help_panel=MORE, help="On a terminal, also list what is not linked, all candidates, ties and matched names."
 )
-TOP_K = typer.Option(min=1, max=1000, help="Maximum number of candidates per mention.")
 PIPELINE = typer.Option(help="Pipeline; by default the best installed one, at first the built-in starter.")
-PRECISION = typer.Option(
-    help="Target precision, such as 0.95, for a calibrated pipeline. Less confident answers are left unlinked (NIL), and their "
-    "candidates are kept."
-)
-COVERAGE = typer.Option(
-    rich_help_panel=MORE,
-    help="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains the right "
-    "concept this often (conformal prediction).",
-)
-CORRECTIONS = typer.Option(
-    "--corrections",
-    metavar="FILE",
-    help="File of rules that say what a surface means (.onymc, .tsv, .csv, .xlsx).",
-)
 VERIFY = typer.Option(
     rich_help_panel=MORE,
     help="full: verify the SHA-256 of all files of the knowledge base, its tries and indexes, and the models. "
@@ -78,10 +64,7 @@ DATASET = typer.Option("--dataset", "-d", help="Name of a dataset, or folder of 
 DATA = typer.Option(envvar="ONYM_DATA", show_envvar=False, help="Folder of the corpora; by default $ONYM_DATA.")
 SPLIT = typer.Option(help="train, dev or test.")
 OF_CONFIG = typer.Option()
-"""Option without help. ConfigOptions adds help and bounds of the field with the same name, also to the next three options."""
-ASSERTION = typer.Option("--assertion/--no-assertion")
-RESTRICT = typer.Option("--restrict", rich_help_panel=MORE)
-PREFER = typer.Option(rich_help_panel=MORE)
+"""Option without help. ConfigOptions adds help and bounds of the field with the same name."""
 PREFER_INSTEAD = typer.Option(
     "--prefer", help="Vocabularies that come first, instead of those that the pipeline prefers: mesh,mondo."
 )
@@ -94,8 +77,8 @@ class OptionSource(Protocol):
     def add_to(self, params: list[Any]) -> list[str]:
         """Insert options into the parameters of a command, and return the names of the new options."""
 
-    def values_of(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Convert the option values to configuration values, keyed by configuration field."""
+    def values_of(self, values: dict[str, Any]) -> Any:
+        """Convert the option values to what the command needs, such as configuration values by field."""
 
 
 def command_with(**sources: OptionSource) -> type[HelpCommand]:
@@ -133,6 +116,7 @@ def command_with(**sources: OptionSource) -> type[HelpCommand]:
 
         def invoke(self, ctx: Any) -> Any:
             """Run the command with the values of the added options in `context.obj`."""
+            require_distinct_outputs(ctx)  # while the added options are still among the parameters
             found = {name: {option: ctx.params.pop(option) for option in self._added.get(name, ())} for name in sources}
             ctx.obj = {name: sources[name].values_of(values) for name, values in found.items()}
             return super().invoke(ctx)
@@ -153,7 +137,7 @@ class PartOptions:
 
     def add_to(self, params: list[Any]) -> list[str]:
         """Append the options."""
-        added = _options(part_options(self.registry, self.prefix))
+        added = make_options(part_options(self.registry, self.prefix))
         for each in added:
             if each.name.removeprefix(self.prefix) not in self.common:
                 each.rich_help_panel = f"Options of {self.registry.kind}s"
@@ -193,7 +177,7 @@ class ConfigOptions:
                 after = named[0] + 1
                 params[named[0]] = _complete(params[named[0]], text, info)
             elif text and not self.is_partial and name not in self.without:
-                (option,) = _options([_field_option(name, text, info)])
+                (option,) = make_options([_field_option(name, text, info)])
                 if self.common and name not in self.common:
                     option.rich_help_panel = MORE
                 params.insert(after, option)
@@ -230,7 +214,11 @@ def _concept_filter() -> type[BaseModel]:
 
 LINKER_OPTIONS = PartOptions(LINKERS)
 DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
-PIPELINE_OPTIONS = ConfigOptions(_pipeline_config)
+PIPELINE_OPTIONS = ConfigOptions(
+    _pipeline_config,
+    common=("types", "under", "not_under", "mapped", "restrict", "prefer", "threshold", "top_k", "assertion"),
+    without=("precision", "coverage"),  # they need a calibration
+)
 SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)
 FILTER_OPTIONS = ConfigOptions(_concept_filter, common=("types", "under"), without=("concepts",))
 """--types, --under, --not-under and --mapped. Commands declare --concepts themselves, because it is a file."""
@@ -271,6 +259,14 @@ def _field_option(name: str, text: str, info: Any) -> inspect.Parameter:
     return _parameter(name, kind, default, declaration, help=text, **_bounds(info))
 
 
+def optional_field(name: str, info: Any) -> inspect.Parameter:
+    """Return the option of a field that is None unless it is given. A tuple is a list; a flag that is on gets a `--no-`."""
+    kind: Any = list[str] if _is_tuple(info) else _without_none(info.annotation)
+    word = name.replace("_", "-")
+    declaration = f"--{word}/--no-{word}" if info.default is True else f"--{word}"
+    return _parameter(name, kind | None, None, declaration, help=info.description, **_bounds(info))
+
+
 def _parameter(name: str, kind: Any, default: Any, *declarations: str, **settings: Any) -> inspect.Parameter:
     option = typer.Option(*declarations, **settings)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
@@ -284,7 +280,7 @@ def _complete(own: Any, text: str, info: Any) -> Any:
     if not (bounds := _bounds(info)):
         return own
     kind, default = _without_none(info.annotation), inspect.Parameter.empty if own.required else own.default
-    (made,) = _options([_parameter(own.name, kind | None, default, *own.opts, help=text, **bounds)])
+    (made,) = make_options([_parameter(own.name, kind | None, default, *own.opts, help=text, **bounds)])
     made.rich_help_panel = own.rich_help_panel
     return made
 
@@ -306,7 +302,7 @@ def _without_none(annotation: Any) -> Any:
     return annotation
 
 
-def _options(parameters: list[inspect.Parameter]) -> list[Any]:
+def make_options(parameters: Sequence[inspect.Parameter]) -> list[Any]:
     """Let typer create the options, from a temporary command with these parameters."""
 
     def command() -> None:

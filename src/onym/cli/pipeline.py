@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
+from onym.cli.help import MORE
 from onym.cli.inputs import ids_in
 from onym.cli.options import (
     CONCEPTS,
@@ -46,6 +47,12 @@ def build(
     ] = "dictionary",
     linker: Annotated[str, LINKER] = "exact",
     concepts: Annotated[Path | None, CONCEPTS] = None,
+    component: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=MORE, metavar="NAME", help="Component of a plug-in. May be repeated; they run in this order."
+        ),
+    ] = None,
     download: Annotated[bool, DOWNLOAD] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing pipeline.")] = False,
     json: Annotated[bool, JSON] = False,
@@ -58,7 +65,7 @@ def build(
     from onym.errors import ConfigError
     from onym.linkers import linker_config
     from onym.parts import OpenContext
-    from onym.pipeline.config import FILE
+    from onym.pipeline.config import FILE, PipelineOptions
     from onym.pipeline.folder import build_pipeline
     from onym.store.output import require_file
 
@@ -76,10 +83,10 @@ def build(
             folder,
             linker=linker_config(linker, **options["linker"]),
             detector=None if detector == "none" else detector_config(detector, **options["detector"]),
-            concepts=tuple(ids_in(concepts)) if concepts else (),
+            options=PipelineOptions.of({**options["config"], "concepts": tuple(ids_in(concepts)) if concepts else ()}),
+            components=component or (),
             force=force,
             context=OpenContext(download, progress_callback(bar)),
-            **options["config"],
         )
     if json:
         write_json({"folder": str(folder), **pipeline.config})
@@ -104,6 +111,40 @@ def info(
         write_json(config.model_dump(mode="json"))
     else:
         write_lines(describe(config))
+
+
+@app.command()
+def show(
+    folder: Annotated[Path, typer.Argument(help="Folder or name of a pipeline.")],
+    profile: Annotated[
+        Path | None, typer.Option(help="Corpus to link, to show the share of the time that each step takes.")
+    ] = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Show what runs in which order, and how much of the time each step takes.
+
+    Example: onym pipeline show starter
+    Example: onym pipeline show mesh-pipeline --profile notes.jsonl
+    """
+    from onym.corpora.corpus import read_corpus
+    from onym.packs import load
+    from onym.pipeline.show import describe_steps, profile_steps
+    from onym.types import Document
+
+    pipeline = load(folder)
+    steps = describe_steps(pipeline)
+    if profile is None:
+        write_json({"steps": dict(steps)}) if json else write_lines(steps)
+        return
+    with progress("linking"):
+        seconds = profile_steps(pipeline, (item for item in read_corpus(profile) if isinstance(item, Document)))
+    if json:
+        write_json({"steps": dict(steps), "seconds": seconds})
+    else:
+        total = sum(seconds.values()) or 1.0
+        steps = [("read", "the corpus"), *steps]
+        shares = ((name, seconds.get(name, 0.0), what) for name, what in steps)
+        write_lines([(name, f"{100 * used / total:5.1f} %  {used:8.2f} s  {what}") for name, used, what in shares])
 
 
 @app.command()

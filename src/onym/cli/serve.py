@@ -7,18 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from onym.cli.answering import PIPELINE_ANSWERS, Answering, AnswerOptions, use_default
 from onym.cli.help import MORE
-from onym.cli.inputs import use_default
-from onym.cli.options import (
-    ASSERTION,
-    CORRECTIONS,
-    FILTER_OPTIONS,
-    PIPELINE,
-    PRECISION,
-    SOME_PIPELINE_OPTIONS,
-    ConfigOptions,
-    command_with,
-)
+from onym.cli.options import ConfigOptions, command_with
 
 if TYPE_CHECKING:
     from onym.serve.settings import ServeSettings
@@ -34,10 +25,11 @@ def _settings() -> type[ServeSettings]:
 
 _OWN = {"pipelines": "pipeline", "token": "token_file", "allow_hosts": "allow_host"}
 _COMMON = ("host", "port", "workers", "engine", "tls_cert", "tls_key", "max_text", "timeout")
+_ANSWERS = AnswerOptions(without=("pipeline", "kb", "linker", "download", "verify"))
 _SETTINGS = ConfigOptions(_settings, own=_OWN, common=_COMMON)
 
 
-@app.command(cls=command_with(config=_SETTINGS, pipeline=SOME_PIPELINE_OPTIONS, filter=FILTER_OPTIONS))
+@app.command(cls=command_with(config=_SETTINGS, answers=_ANSWERS))
 def serve(
     context: typer.Context,
     pipeline: Annotated[
@@ -48,9 +40,6 @@ def serve(
             "NAME=DIR: each is at /v1/NAME/, the first at /v1/.",
         ),
     ] = None,
-    precision: Annotated[float | None, PRECISION] = None,
-    assertion: Annotated[bool | None, ASSERTION] = None,
-    corrections: Annotated[Path | None, CORRECTIONS] = None,
     token_file: Annotated[
         Path | None,
         typer.Option(help="File whose first line is the token that clients must send (Authorization: Bearer TOKEN)."),
@@ -79,12 +68,12 @@ def serve(
         from onym.serve.server import run_service
     except ImportError as e:
         raise missing_extra("the service", "serve") from e
+    answers: Answering = context.obj["answers"]
     settings = ServeSettings(
         pipelines=parse_pipelines(pipeline or [str(use_default())]),
-        precision=precision,
-        assertion=assertion,
-        corrections=corrections,
-        filter=context.obj["filter"],
+        options=answers.options.model_dump(mode="json", exclude_unset=True),
+        components=answers.components,
+        corrections=answers.corrections,
         token=read_token(token_file) if token_file else "",
         allow_hosts=tuple(allow_host or ()),
         **context.obj["config"],
@@ -97,17 +86,13 @@ def serve(
     run_service(settings)
 
 
-@app.command(cls=command_with(pipeline=SOME_PIPELINE_OPTIONS))
-def mcp(
-    pipeline: Annotated[Path | None, PIPELINE] = None,
-    precision: Annotated[float | None, PRECISION] = None,
-    assertion: Annotated[bool | None, ASSERTION] = None,
-) -> None:
+@app.command(cls=command_with(answers=PIPELINE_ANSWERS))
+def mcp(context: typer.Context) -> None:
     """Serve link, explain, lookup and map as tools for AI assistants (Model Context Protocol over stdin and stdout).
 
     Example: onym mcp
     """
     from onym.integrations.mcp import build_server
-    from onym.packs.locate import load
 
-    build_server(load(pipeline or use_default()).with_precision(precision).with_assertion(assertion)).run()
+    answers: Answering = context.obj["answers"]
+    build_server(answers.open()).run()

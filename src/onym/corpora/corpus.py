@@ -141,11 +141,12 @@ def read_sources(sources: Sequence[Source], format: str = "", options: ReadOptio
 
 
 _UNWRITABLE = "corpus-encoding"
-ASSERTION_MARKS = "assertion marks"
-"""What most corpus formats cannot store of links, besides the facets of documents."""
+ASSERTION_MARKS, EXTRA = "assertion marks", "extra"
+"""What most formats cannot store of links, besides the facets of documents."""
 _LOSSES = {
     "text": "every character of the text: some are replaced",
     ASSERTION_MARKS: "assertion marks, such as negated: these mentions look affirmed",
+    EXTRA: "what components say about links",
 }
 
 

@@ -217,7 +217,8 @@ def _read_relation(plain: Plain, where: str) -> Relation:
 
 def _link(link: Link) -> Plain:
     candidates = [{"concept_id": each.concept_id, "name": each.name, "score": each.score} for each in link.candidates]
-    return {"candidates": candidates, **fields.to_plain(link, EVIDENCE)}
+    extra = {"extra": dict(link.extra)} if link.extra else {}
+    return {"candidates": candidates, **fields.to_plain(link, EVIDENCE), **extra}
 
 
 def _problem(problem: Problem) -> Plain:
@@ -230,7 +231,7 @@ def _read_link(mention: Mention, plain: Plain, where: str) -> Link:
         for each in objects(plain, "candidates", where)
     )
     try:
-        return Link(mention, candidates, **fields.from_plain(plain, EVIDENCE))
+        return Link(mention, candidates, **fields.from_plain(plain, EVIDENCE), extra=fields.object_in(plain, "extra"))
     except ValueError as e:
         raise MalformedError(str(e), where) from e
 

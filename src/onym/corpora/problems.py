@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self, TypeVar
+from typing import Any, BinaryIO, Protocol, Self, TypeVar
 
 from onym.corpora.base import DELETED, Item
 from onym.errors import ConfigError, InputError, IntegrityError, is_failure, to_onym_error
@@ -32,6 +32,7 @@ from onym.store.arrays import require_whole_maps
 from onym.store.output import whole_file
 from onym.types import Document, LinkedDocument, Problem, iter_checked
 
+S = TypeVar("S", bound="HasId")
 T = TypeVar("T")
 INTERNAL = "internal-error"
 KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
@@ -39,14 +40,25 @@ KEEPS_ALL = frozenset({"corpus-bytes", "corpus-duplicate", DELETED})
 _log = logging.getLogger("onym.corpora")
 
 
+class HasId(Protocol):
+    """A document, or something that stands for one."""
+
+    @property
+    def id(self) -> str:
+        """The id of the document."""
+
+
 def isolate(
-    documents: Iterable[Document],
-    act: Callable[[Sequence[Document]], Iterable[T]],
-    failed: Callable[[Document, Problem], T],
+    items: Iterable[S],
+    act: Callable[[Sequence[S]], Iterable[T]],
+    failed: Callable[[S, Problem], T],
     *,
     batch: int,
+    kind: type[S] = Document,  # type: ignore[assignment]
 ) -> Iterator[T]:
     """Yield the results of `act` for batches of documents. If `act` raises for a document, yield the result of `failed`.
+
+    `items` are documents, or objects of another `kind` with the `id` of their document.
 
     >>> def lengths(docs):
     ...     return [10 // len(doc.text) for doc in docs]
@@ -54,7 +66,18 @@ def isolate(
     >>> list(isolate(docs, lengths, lambda doc, problem: problem.what, batch=64))
     [2, 'ZeroDivisionError outside of Onym; this is a bug in Onym or in a plug-in']
     """
-    rest = iter_checked(documents, Document)
+
+    def act_alone(item: S) -> list[T]:
+        try:
+            return list(act([item]))
+        except BaseException as e:
+            if _concerns_all(e):
+                raise
+            problem = problem_of(e, item.id)
+            _log.warning("document %s: %s: %s", problem.document_id, problem.code, problem.what)
+            return [failed(item, problem)]
+
+    rest = iter_checked(items, kind)
     while group := list(islice(rest, batch)):
         require_whole_maps()
         try:
@@ -62,21 +85,8 @@ def isolate(
         except BaseException as e:  # BaseException includes panics of Rust libraries; each document is then retried alone
             if _concerns_all(e):
                 raise
-            done = [result for doc in group for result in _alone(doc, act, failed)]
+            done = [result for item in group for result in act_alone(item)]
         yield from done
-
-
-def _alone(
-    doc: Document, act: Callable[[Sequence[Document]], Iterable[T]], failed: Callable[[Document, Problem], T]
-) -> list[T]:
-    try:
-        return list(act([doc]))
-    except BaseException as e:
-        if _concerns_all(e):
-            raise
-        problem = problem_of(e, doc.id)
-        _log.warning("document %s: %s: %s", problem.document_id, problem.code, problem.what)
-        return [failed(doc, problem)]
 
 
 def _concerns_all(error: BaseException) -> bool:

@@ -15,13 +15,12 @@ from functools import lru_cache
 from typing import Any
 
 from onym.corrections.rules import CASE_SENSITIVE_BELOW, NOT_A_MENTION, Rule, RuleScope, surface_key
-from onym.detect.base import Detected
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
 from onym.text.analysis import analyse, analysis_of
 from onym.text.normal import normal_name
-from onym.types import Candidate, Document, Link, Mention, Problem
+from onym.types import Candidate, Document, Link, Mention
 
 STAGE = "correction"
 """The stage of a corrected link."""
@@ -33,13 +32,21 @@ _Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedMentions:
-    """The mentions of a document after corrections, with their scores and rules in the same order."""
+class Found:
+    """A mention to link. `score` is the detector's; None if the mention was annotated or added by a rule.
 
-    document: Document
-    scores: tuple[float | None, ...]
-    rules: tuple[Rule | None, ...]
-    problems: tuple[Problem, ...] = ()
+    `rule` is the rule of the corrections that holds for the mention, if there is one.
+    """
+
+    mention: Mention
+    score: float | None = None
+    rule: Rule | None = None
+
+    def at(self, text: str) -> Found:
+        """Return a copy whose mention has the characters of another text of the same length."""
+        mention = self.mention
+        surface = text[mention.start : mention.end]
+        return self if surface == mention.surface else replace(self, mention=replace(mention, surface=surface))
 
 
 class Corrections:
@@ -109,19 +116,14 @@ class Corrections:
             return self._by_key.get((RuleScope.ALWAYS, key))
         return self._by_key.get((RuleScope.EXPANSION, key, normal_name(long)))
 
-    def correct_mentions(self, detected: Detected, *, is_detected: bool) -> CorrectedMentions:
-        """Return the mentions with their rules. If they were detected, mentions are removed and added as the rules say."""
-        document = analyse(detected.document)  # once for all rules about abbreviations
-        scores: Sequence[float | None] = detected.scores or (None,) * len(document.mentions)
-        kept = [
-            (mention, score, self.find(document, mention)) for mention, score in zip(document.mentions, scores, strict=True)
-        ]
-        if is_detected and not detected.problems:
-            kept = [each for each in kept if each[2] is None or each[2].meaning != NOT_A_MENTION]
-            kept = self._add_missed(document, kept)
-        mentions = tuple(mention for mention, *_ in kept)
-        changed = document if mentions == document.mentions else replace(document, mentions=mentions)
-        return CorrectedMentions(changed, tuple(s for _, s, _ in kept), tuple(r for *_, r in kept), detected.problems)
+    def correct_mentions(self, document: Document, found: Sequence[Found], *, is_detected: bool) -> list[Found]:
+        """Return mentions with their rules. If they were detected, mentions are removed and added as the rules say."""
+        document = analyse(document)  # once for all rules about abbreviations
+        kept = [replace(each, rule=self.find(document, each.mention)) for each in found]
+        if not is_detected:
+            return kept
+        kept = [each for each in kept if each.rule is None or each.rule.meaning != NOT_A_MENTION]
+        return self._add_missed(document, kept)
 
     def correct_link(self, link: Link, rule: Rule, only: ConceptMask | None = None) -> Link:
         """Return a link with the answer of a rule; with `only`, other concepts are left unlinked as with any answer."""
@@ -133,11 +135,8 @@ class Corrections:
         reason = None if only is None or only[row] else "filtered-out"
         return replace(link, candidates=(candidate,), tied=0, stage=STAGE, confidence=None, nil_reason=reason)  # type: ignore[arg-type]
 
-    def explain(self, document: Document, mention: Mention) -> str | None:
-        """Say which rule gave the answer for a mention; None if there is none."""
-        rule = self.find(document, mention)
-        if rule is None:
-            return None
+    def explain_rule(self, rule: Rule) -> str:
+        """Say which rule gave the answer for a mention."""
         line = f", line {rule.line} of the corrections" if rule.line else ""
         return f"a correction ({rule.scope.label}{line})"
 
@@ -158,17 +157,17 @@ class Corrections:
         if rule.add and not other.add:
             self._by_key[name] = rule
 
-    def _add_missed(
-        self, document: Document, kept: list[tuple[Mention, float | None, Rule | None]]
-    ) -> list[tuple[Mention, float | None, Rule | None]]:
+    def _add_missed(self, document: Document, kept: list[Found]) -> list[Found]:
         """Add the mentions of rules that say so. A longer mention replaces those inside it; other overlaps are left."""
-        added: list[tuple[Mention, float | None, Rule | None]] = []
-        free = _FreePlaces(len(document.text), [mention for mention, *_ in kept])
+        added: list[Found] = []
+        free = _FreePlaces(len(document.text), [each.mention for each in kept])
         for mention, rule in sorted(self._find_missed(document), key=lambda each: each[0].start - each[0].end):
             if free.take(mention):
-                added.append((mention, None, rule))
-        left = [each for each in kept if not free.is_taken(each[0])]
-        return sorted([*left, *added], key=lambda each: (each[0].start, each[0].end)) if added else kept
+                added.append(Found(mention, rule=rule))
+        if not added:
+            return kept
+        left = [each for each in kept if not free.is_taken(each.mention)]
+        return sorted([*left, *added], key=lambda each: (each.mention.start, each.mention.end))
 
     def _find_missed(self, document: Document) -> Iterator[tuple[Mention, Rule]]:
         """Yield the mentions that rules may add, with the rule that holds for each."""

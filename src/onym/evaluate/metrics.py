@@ -92,6 +92,8 @@ def _has_any(group: Iterable[Ids], gold: Ids) -> bool:
 
 PROTOCOLS: dict[str, Protocol] = {"strict": strict, "one-id": one_id, "any-id": any_id, "biosyn": biosyn}
 """All protocols for linking annotated mentions; the first is the default."""
+OF_PAPERS = frozenset({"any-id", "biosyn"})
+"""The protocols of GenBioEL and ANGEL, and of BioSyn and SapBERT: they judge ranked names, so names must not decide first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,16 @@ from onym.evaluate.end_to_end import (
     evaluate_end_to_end,
 )
 from onym.evaluate.evaluation import Comparison, Evaluation, compare, evaluate
-from onym.evaluate.metrics import PROTOCOLS
+from onym.evaluate.metrics import OF_PAPERS, PROTOCOLS
 from onym.evaluate.pages import comparison_page, end_to_end_comparison_page, end_to_end_page, linking_page
 from onym.evaluate.tables import end_to_end_tables, linking_tables
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import TunedThreshold, tune_threshold
 from onym.evaluate.types import ANNOTATED_TYPES, types_of_pipeline, types_of_predictions
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker, source_of
+from onym.linkers.base import Linker
 from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions
-from onym.pipeline.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.store.output import whole_file
 
 if TYPE_CHECKING:
@@ -57,13 +57,23 @@ class ComparedPipelines(NamedTuple):
 
 
 def run_linker(
-    task: EvaluationTask, linker: Linker, protocol: str = LINKING, *, save: Path | None = None, force: bool = False
+    task: EvaluationTask,
+    linker: Linker,
+    protocol: str = LINKING,
+    *,
+    bare: bool = False,
+    save: Path | None = None,
+    force: bool = False,
 ) -> Evaluation:
-    """Link the annotated mentions of a split and score the answers; write the predictions to `save` if given."""
+    """Link the annotated mentions of a split and score the answers; write the predictions to `save` if given.
+
+    The linker is run in a pipeline, as users run it. With `bare`, and under the protocols of papers, it ranks as the papers do:
+    names do not decide, and typographic characters stay as they are.
+    """
     if protocol in END_TO_END:
         what = f"{protocol} is an end-to-end protocol, but a linker is given the annotated mentions"
         raise ConfigError("config-invalid", what, fix="evaluate a pipeline, or a corpus with predicted mentions")
-    predictions = predict(task, linker)
+    predictions = predict(task, linker, bare=bare or protocol in OF_PAPERS)
     if save:
         save_predictions(predictions, save, force=force)
     # reuse the linker's TF-IDF index, if the linker has an index
@@ -182,10 +192,12 @@ def tune_pipeline(task: EvaluationTask, pipeline: Pipeline) -> TunedThreshold:
     return tune_threshold(task.gold(), predictions, task.resolver.canonical)
 
 
-def predict(task: EvaluationTask, linker: Linker, *, top_k: int = TOP_K) -> Predictions:
-    """Link the annotated mentions of a split."""
-    linked = linker.link(task.dataset.documents(task.split), top_k=top_k)
-    return Predictions.of(predictions_of(linked), source_of(linker, top_k, dataset=task.source))
+def predict(task: EvaluationTask, linker: Linker, *, top_k: int = TOP_K, bare: bool = False) -> Predictions:
+    """Link the annotated mentions of a split; `bare` is explained at `run_linker`."""
+    options = PipelineOptions(top_k=top_k, assertion=False)
+    pipeline = Pipeline(linker, options=options, bare=bare)
+    linked = pipeline.link_many(task.dataset.documents(task.split))
+    return Predictions.of(predictions_of(linked), {**pipeline.source(), "dataset": task.source})
 
 
 def predict_end_to_end(task: EvaluationTask, pipeline: Pipeline) -> Predictions:

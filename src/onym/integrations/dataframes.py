@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from onym.errors import InputError
 from onym.fields import frame_of
-from onym.kb.ranking import ConceptMask
-from onym.linkers.base import Linker
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
 from onym.outputs.mapping import map_to_rows
 from onym.pipeline.pipeline import Pipeline
@@ -19,19 +17,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def map_series(
-    series: pl.Series | pd.Series, linker: Linker | Pipeline, *, top_k: int = 5, only: ConceptMask | None = None
-) -> Any:
+def map_series(series: pl.Series | pd.Series, pipeline: Pipeline) -> Any:
     """Return a dataframe with the best concept of each term: one row per term, in the order of the series.
 
     A pandas series gives a pandas dataframe, a polars series a polars dataframe. A null or empty term gets nulls. A term that
     is not linked has the reason in `nil_reason`. Repeated terms are linked only once. A pandas result has the index of the
-    series. `only` restricts the concepts of a linker; a pipeline has its own filter.
+    series.
 
     >>> import polars as pl
-    >>> from onym import KnowledgeBase, open_linker
-    >>> linker = open_linker("exact", KnowledgeBase.open(getfixture("tiny_kb")))
-    >>> map_series(pl.Series(["Pyrexia", None, "xyz"]), linker)["concept_id", "nil_reason"].rows()
+    >>> from onym import KnowledgeBase, Pipeline, open_linker
+    >>> pipeline = Pipeline(open_linker("exact", KnowledgeBase.open(getfixture("tiny_kb"))))
+    >>> map_series(pl.Series(["Pyrexia", None, "xyz"]), pipeline)["concept_id", "nil_reason"].rows()
     [('MESH:D005334', None), (None, None), (None, 'no-candidate')]
     """
     kind = type(series).__module__.partition(".")[0]
@@ -39,7 +35,7 @@ def map_series(
         what = f"expected a pandas or polars Series, not {type(series).__name__}"
         raise InputError("type-series", what, fix="pass a Series of terms")
     terms = [None if is_null else term for term, is_null in zip(series.to_list(), _nulls(series, kind), strict=True)]
-    rows = map_to_rows(terms, linker, top_k=top_k, only=only)
+    rows = map_to_rows(terms, pipeline)
     if kind == "pandas":
         return _pandas_frame(rows, series)
     return frame_of([[row[name] for name in COLUMNS] for row in rows], kinds_of(COLUMNS))

@@ -7,8 +7,8 @@ all mentions. Spans consist of whole tokens; `span._.onym` has the exact offsets
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ class SpanLink:
 
     Ids are written in the usual style of the vocabulary, such as MESH:D005334. If the mention is not linked, `nil_reason` says
     why, and `candidates` still has the candidates. `assertion` has marks such as `negated`; None if they are switched off.
+    `extra` is what components of the pipeline say.
     """
 
     start: int
@@ -55,6 +56,7 @@ class SpanLink:
     nil_reason: str | None
     assertion: tuple[AssertionMark, ...] | None
     candidates: tuple[Candidate, ...]
+    extra: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, row: Row) -> SpanLink:
@@ -64,7 +66,7 @@ class SpanLink:
             for each in row["candidates"]
         )
         assertion = None if row["assertion"] is None else tuple(row["assertion"])
-        values = {field.name: row[field.name] for field in fields(cls)}
+        values = {each.name: row[each.name] for each in fields(cls) if each.name in row}
         return cls(**values | {"assertion": assertion, "candidates": candidates})
 
 
@@ -103,7 +105,8 @@ Span.set_extension("kb_ents", getter=kb_ents_of, force=True)
 class OnymPipe(Pipe):
     """spaCy component that detects and links mentions. With `use_entities`, it links the entities of earlier components.
 
-    `assertion` switches assertion marks on or off; None means as the pipeline says, and by default they are on.
+    `options` are fields of `PipelineOptions`, such as `{"types": ["Disease"], "assertion": False}`; those that are given
+    replace the pipeline's. `components` are names of plug-ins, `corrections` is a file of rules.
 
     >>> import spacy
     >>> from onym import build_pipeline
@@ -115,16 +118,30 @@ class OnymPipe(Pipe):
     [('fever', 'MESH:D005334', [('MESH:D005334', 1.0)])]
     """
 
-    def __init__(self, name: str, folder: str, *, use_entities: bool = False, assertion: bool | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: str,
+        *,
+        use_entities: bool = False,
+        options: Mapping[str, Any] | None = None,
+        components: Sequence[str] = (),
+        corrections: str | None = None,
+    ) -> None:
         from onym.packs.locate import load
+        from onym.pipeline import PipelineOptions
 
-        self.name, self.folder, self.use_entities, self.assertion = name, folder, use_entities, assertion
-        pipeline = load(folder).with_assertion(assertion)
+        self.name, self.folder, self.use_entities = name, folder, use_entities
+        given = PipelineOptions.of(dict(options or {}))
+        pipeline = load(folder, prefer=given.prefer).with_options(given).with_components(*components)
+        pipeline = pipeline.with_corrections(corrections)
         self.pipeline = pipeline.without_detector() if use_entities else pipeline
+        settings = {"use_entities": use_entities, "options": options, "components": components, "corrections": corrections}
+        self._again = partial(OnymPipe, name, folder, **settings)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the name and the folder. The other process opens the folder again."""
-        return partial(OnymPipe, self.name, self.folder, use_entities=self.use_entities, assertion=self.assertion), ()
+        """Pickle only the settings. The other process opens the pipeline again."""
+        return self._again, ()
 
     @property
     def kb(self) -> KnowledgeBase:
@@ -199,14 +216,16 @@ def _rows_by_span(spans: Sequence[Span], rows: Sequence[Row]) -> dict[str, Row]:
 @Language.factory(
     "onym",
     assigns=["doc.ents", "doc.spans", "span._.onym", "span._.kb_ents", "token.ent_kb_id", "token.ent_type", "token.ent_iob"],
-    default_config={"use_entities": False, "assertion": None},
+    default_config={"use_entities": False, "options": {}, "components": [], "corrections": None},
 )
-def create(
+def create(  # noqa: PLR0917 - as spaCy calls it
     nlp: Language,  # noqa: ARG001 - as spaCy calls it
     name: str,
     pipeline: str,
     use_entities: bool,
-    assertion: bool | None,
+    options: dict[str, Any],
+    components: list[str],
+    corrections: str | None,
 ) -> OnymPipe:
     """Create the component for `nlp.add_pipe`; `pipeline` is the folder or name of an Onym pipeline."""
-    return OnymPipe(name, pipeline, use_entities=use_entities, assertion=assertion)
+    return OnymPipe(name, pipeline, use_entities=use_entities, options=options, components=components, corrections=corrections)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Self
 
@@ -175,20 +175,32 @@ def combine_masks(*masks: ConceptMask | None) -> ConceptMask | None:
     return only
 
 
+def intersect(mask: ConceptMask | None, other: ConceptMask | None) -> ConceptMask | None:
+    """Return a mask of the concepts that both masks allow, which may be none; without one of them, the other mask itself."""
+    if mask is None or other is None:
+        return other if mask is None else mask
+    return mask & other
+
+
 Best = Mapping[int, tuple[float, int]]
 """Concepts with their best score and the name that has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """Candidates for a mention, best first. `tied` counts the other concepts with the best score, beyond `top_k` too."""
+    """Candidates for a mention, best first. `tied` counts the other concepts with the best score, beyond `top_k` too.
+
+    `stage` is the part of a linker that found them, and `confidence` its own probability that the first one is right.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     tied: int = 0
+    stage: str | None = None
+    confidence: float | None = None
 
     def link(self, mention: Mention) -> Link:
         """Return a mention linked to these candidates."""
-        return Link(mention, self.candidates, tied=self.tied)
+        return Link(mention, self.candidates, tied=self.tied, stage=self.stage, confidence=self.confidence)
 
 
 def rank_concepts(kb: KnowledgeBase, names: Iterable[tuple[int, float]], top_k: int, only: ConceptMask | None = None) -> Ranked:
@@ -234,13 +246,15 @@ def best_of_each(
     return list(best)
 
 
-def rank_scored(kb: KnowledgeBase, best: Best, top_k: int) -> Ranked:
+def rank_scored(
+    kb: KnowledgeBase, best: Best, top_k: int, *, stage: str | None = None, confidence: float | None = None
+) -> Ranked:
     """Rank scored concepts and return the best `top_k` as candidates."""
     if not best or not top_k:
         return Ranked()
     ranked = list(islice(kb.order.rank(best), top_k))
     candidates = tuple(_candidate(kb, concept, name, score) for concept, score, name in ranked)
-    return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1)
+    return Ranked(candidates, sum(score == candidates[0].score for score, _ in best.values()) - 1, stage, confidence)
 
 
 def _candidate(kb: KnowledgeBase, concept: int, name: int, score: float) -> Candidate:
@@ -267,4 +281,4 @@ def put_first(kb: KnowledgeBase, ranked: Ranked, concept: int, name: int) -> Ran
     rest = [each for each in ranked.candidates if each.concept_id != concept_id]
     is_tied = ranked.tied >= len(ranked.candidates)
     is_tied |= any(each.concept_id == concept_id and each.score == best for each in ranked.candidates)
-    return Ranked((first, *rest)[: len(ranked.candidates)], ranked.tied + (not is_tied))
+    return replace(ranked, candidates=(first, *rest)[: len(ranked.candidates)], tied=ranked.tied + (not is_tied))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from onym._lazy import lazy
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker, LinkerConfig, link_among, link_batches
+from onym.linkers.base import Linker, LinkerConfig
 from onym.parts import OpenContext
 from onym.registry import LINKERS
 
@@ -41,8 +41,6 @@ __all__ = [
     "RerankLinker",
     "TfidfLinker",
     "VariantsLinker",
-    "link_among",
-    "link_batches",
     "linker_config",
     "open_linker",
 ]

@@ -7,40 +7,25 @@ semantic groups.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from threading import Lock
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
-from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, concepts_of_types, describe_mask
-from onym.linkers.base import (
-    AnyLinker,
-    Confident,
-    DecidesNames,
-    Linker,
-    LinkerConfig,
-    link_among,
-    link_batches,
-    with_cache,
-    without_confidence,
-)
+from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types, describe_mask, intersect
+from onym.linkers.base import AnyLinker, Linker, LinkerConfig, Rank, open_ranking
 from onym.parts import OpenContext
 from onym.registry import LINKERS
-from onym.rerank.evidence import Evidence, evidence_of
-from onym.text.analysis import analyse
-from onym.types import Document, Link, LinkedDocument
+from onym.rerank.evidence import Evidence
+from onym.text.queries import Query, by_document
+from onym.types import Link
 from onym.variants.naming import add_genes, is_variant_type
 
-_BATCH = 64  # documents
 _MAX_PARTS = 20
-_MAX_MASKS = 8  # masks of concepts that are kept
 Names = tuple[str, ...]
 
 
@@ -108,7 +93,7 @@ class TypedPart(NamedTuple):
     only: ConceptMask | None = None
 
 
-class ByTypeLinker(Confident, DecidesNames):
+class ByTypeLinker(Linker):
     """Links each mention by the linker for its type; `Link.stage` is that linker's.
 
     The ids of variants in HGVS notation get the symbol of the nearest linked gene.
@@ -118,20 +103,21 @@ class ByTypeLinker(Confident, DecidesNames):
     Related: `CascadeLinker`, `SeveralDetector`.
 
     >>> from onym.linkers.exact import ExactLinker
-    >>> from onym.types import Mention
+    >>> from onym.text.queries import queries_of
+    >>> from onym.types import Document, Mention
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> linker = ByTypeLinker(kb, [TypedPart(ExactLinker(kb), ("Disease",))])
     >>> doc = Document("1", "Fever", (Mention(0, 5, "Fever", (), "disease"),))
-    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    >>> [ranked.candidates[0].concept_id for ranked in linker.rank(queries_of(doc))]
     ['mesh:D005334']
     """
 
+    reads_context = decides_names = True
+
     def __init__(self, kb: KnowledgeBase, parts: Sequence[TypedPart]) -> None:
         self.kb, self.parts = kb, tuple(parts)
+        self.keeps_answers = all(part.linker.keeps_answers for part in parts)
         self._part_of = {normal_type(name): row for row, part in enumerate(parts) for name in part.types}
-        self._cached = [with_cache(part.linker) for part in parts]  # kept from one call to the next
-        self._lock = Lock()  # the caches are for one thread at a time
-        self._masks: OrderedDict[int, _Masks] = OrderedDict()
 
     @property
     def config(self) -> dict[str, Any]:
@@ -142,72 +128,44 @@ class ByTypeLinker(Confident, DecidesNames):
         ]
         return {"linker": "by_type", "parts": parts}
 
-    def without_confidence(self) -> Self:
-        """Return a copy whose links have no confidence, for pipelines that have their own calibration."""
-        return type(self)(self.kb, [part._replace(linker=without_confidence(part.linker)) for part in self.parts])
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that ranks each query by the linker for the type of its mention."""
+        ranks = [open_ranking(part.linker, top_k, intersect(part.only, allowed), names=True) for part in self.parts]
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the candidates of its mentions, each from the linker for its type."""
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            answers = [Ranked()] * len(queries)
+            for part, rows in self._rows_by_part(queries).items():
+                for row, ranked in zip(rows, ranks[part]([queries[row] for row in rows]), strict=True):
+                    answers[row] = ranked
+            return self._name_genes(queries, answers)
 
-        def links(batch: Sequence[Document]) -> list[list[Link]]:
-            with self._lock:
-                return self._link([analyse(doc) for doc in batch], top_k, self._masks_for(only))
+        return rank
 
-        return link_batches(documents, links, batch=_BATCH)
+    def _name_genes(self, queries: Sequence[Query], answers: list[Ranked]) -> list[Ranked]:
+        """Return the answers with the symbols of linked genes in the ids of variants."""
+        pairs = zip(queries, answers, strict=True)
+        if not any(ranked.candidates and is_variant_type(query.mention.type) for query, ranked in pairs):
+            return answers
+        rest = iter(answers)
+        return [
+            ranked for group in by_document(queries) for ranked in add_genes(group, list(islice(rest, len(group))), self.kb)
+        ]
 
-    def _link(self, docs: Sequence[Document], top_k: int, masks: Sequence[ConceptMask | None]) -> list[list[Link]]:
-        found = [[Link(mention) for mention in doc.mentions] for doc in docs]
-        for part, (linker, mask) in enumerate(zip(self._cached, masks, strict=True)):
-            own = [self._rows_of(doc, part) for doc in docs]
-            wanted = [number for number, rows in enumerate(own) if rows]
-            parts = [_only_rows(docs[number], own[number]) for number in wanted]
-            done = require_complete(link_among(linker, parts, top_k=top_k, only=mask, restrict=True))
-            for number, linked in zip(wanted, done, strict=True):
-                for row, link in zip(own[number], linked.links, strict=True):
-                    found[number][row] = replace(link, mention=docs[number].mentions[row])
-        return [self._add_genes(doc, links) for doc, links in zip(docs, found, strict=True)]
-
-    def _add_genes(self, doc: Document, links: list[Link]) -> list[Link]:
-        """Return the links with the symbols of linked genes in the ids of variants."""
-        if not any(is_variant_type(link.mention.type) and link.candidates for link in links):
-            return links
-        return list(add_genes(LinkedDocument(doc, tuple(links)), self.kb).links)
-
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+    def evidence(self, queries: Sequence[Query], links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence that the linker for each mention's type gives."""
-        found, analysed = [Evidence()] * len(links), analyse(doc)
-        for part, each in enumerate(self.parts):
-            if rows := self._rows_of(doc, part):
-                own = evidence_of(each.linker, _only_rows(analysed, rows), [links[row] for row in rows])
-                for row, evidence in zip(rows, own, strict=True):
-                    found[row] = evidence
+        found = [Evidence()] * len(links)
+        for part, rows in self._rows_by_part(queries).items():
+            linker = self.parts[part].linker
+            evidences = linker.evidence([queries[row] for row in rows], [links[row] for row in rows])
+            for row, evidence in zip(rows, evidences, strict=True):
+                found[row] = evidence
         return found
 
-    def _rows_of(self, doc: Document, part: int) -> list[int]:
-        """Return the rows of the mentions that a linker links."""
-        return [row for row, mention in enumerate(doc.mentions) if self._part_of.get(normal_type(mention.type)) == part]
-
-    def _masks_for(self, only: ConceptMask | None) -> Sequence[ConceptMask | None]:
-        """Return the mask of each linker. They are kept together with `only`, because caches go by the masks' identity."""
-        if id(only) not in self._masks:
-            self._masks[id(only)] = _Masks(only, tuple(_both(part.only, only) for part in self.parts))
-            if len(self._masks) > _MAX_MASKS:
-                self._masks.popitem(last=False)
-        return self._masks[id(only)].parts
-
-
-class _Masks(NamedTuple):
-    """A mask, and its combination with that of each linker."""
-
-    only: ConceptMask | None
-    parts: tuple[ConceptMask | None, ...]
-
-
-def _both(one: ConceptMask | None, other: ConceptMask | None) -> ConceptMask | None:
-    return other if one is None else one if other is None else one & other
-
-
-def _only_rows(doc: Document, rows: Sequence[int]) -> Document:
-    return replace(doc, mentions=tuple(doc.mentions[row] for row in rows), relations=())
+    def _rows_by_part(self, queries: Sequence[Query]) -> dict[int, list[int]]:
+        """Return the rows of the queries that each linker answers."""
+        rows: dict[int, list[int]] = {}
+        for row, query in enumerate(queries):
+            part = self._part_of.get(normal_type(query.mention.type))
+            if part is not None:
+                rows.setdefault(part, []).append(row)
+        return rows

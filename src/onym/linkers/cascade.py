@@ -10,14 +10,13 @@ At least two of these components are needed:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 from pydantic.fields import FieldInfo
 
-from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, best_of, rank_scored
@@ -25,12 +24,11 @@ from onym.linkers import dense as dense_part
 from onym.linkers import exact as exact_part
 from onym.linkers import generative as generative_part
 from onym.linkers import rerank as rerank_part
-from onym.linkers.base import Cacheable, Linker, LinkerConfig, link_batches, with_cache
+from onym.linkers.base import Linker, LinkerConfig, Rank, open_ranking
 from onym.parts import OpenContext
-from onym.text.analysis import analyse
-from onym.types import Candidate, Document, Link, LinkedDocument
+from onym.text.queries import Query
+from onym.types import Candidate
 
-_BATCH = 256  # documents
 _ENCODER, _RERANKER = "encoder", "reranker"
 
 
@@ -106,26 +104,21 @@ def open(config: CascadeLinkerConfig, kb: KnowledgeBase, context: OpenContext) -
     )
 
 
-class NameScorer(Linker, Protocol):
-    """A linker that can also score a list of names for a mention, such as `GenerativeLinker`."""
-
-    def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the scores of names (given by id) for each mention of the documents, in order."""
-
-
-class CascadeLinker(Cacheable):
+class CascadeLinker(Linker):
     """Tries its components in order until one links the mention. Scores of different components are not comparable.
 
     Needs: two or three linkers for one knowledge base.
     When to use: with a model that is more accurate than dense retrieval, but too slow to search all names.
     """
 
+    reads_context = True  # some parts may; each part that does not keeps its answers by text
+
     def __init__(
         self,
         *,
         exact: Linker | None = None,
         dense: Linker | None = None,
-        generative: NameScorer | None = None,
+        generative: generative_part.GenerativeLinker | None = None,
         rerank: Linker | None = None,
         config: CascadeLinkerConfig | None = None,
     ) -> None:
@@ -139,6 +132,7 @@ class CascadeLinker(Cacheable):
         self.kb: KnowledgeBase = parts[0].kb
         self._exact, self._dense, self._generative, self._rerank, self._parts = exact, dense, generative, rerank, parts
         self._config = config or CascadeLinkerConfig()
+        self.keeps_answers = all(part.keeps_answers for part in parts)
 
     @property
     def config(self) -> dict[str, Any]:
@@ -146,60 +140,45 @@ class CascadeLinker(Cacheable):
         own = self._config.model_dump(include={"candidates", "names"})
         return {"linker": "cascade", "parts": [part.config for part in self._parts], **own}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with its candidates; `Link.stage` names the component that linked a mention."""
-        cached = self.with_cache()
-        return link_batches(documents, lambda batch: cached.link_batch(batch, top_k, only), batch=_BATCH)
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that asks the parts in order; `Ranked.stage` names the part that linked a mention."""
+        exact = open_ranking(self._exact, top_k, allowed) if self._exact else None
+        later = self._later(top_k, allowed)
 
-    def with_cache(self) -> CascadeLinker:
-        """Return a copy in which the components that ignore context cache their results."""
-        exact, dense, rerank = (part and with_cache(part) for part in (self._exact, self._dense, self._rerank))
-        return CascadeLinker(exact=exact, dense=dense, generative=self._generative, rerank=rerank, config=self._config)
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            found = [_set_stage(each, "exact") for each in exact(queries)] if exact else [Ranked()] * len(queries)
+            left = [row for row, each in enumerate(found) if not each.candidates or each.tied]
+            for row, each in zip(left, later([queries[row] for row in left]), strict=True):
+                found[row] = each
+            return found
 
-    def link_batch(self, documents: Sequence[Document], top_k: int, only: ConceptMask | None) -> list[list[Link]]:
-        """Return the links of each document."""
-        batch = [analyse(doc) for doc in documents]  # analyse each text once for all components
-        links = [[Link(mention) for mention in doc.mentions] for doc in batch]
-        left = [list(range(len(doc.mentions))) for doc in batch]
-        if self._exact is not None:
-            for row, linked in enumerate(require_complete(self._exact.link(batch, top_k=top_k, only=only))):
-                certain = {at for at, link in enumerate(linked.links) if link.candidates and not link.tied}
-                left[row] = [at for at in left[row] if at not in certain]
-                for at in certain:
-                    links[row][at] = replace(linked.links[at], stage="exact")
-        rest = [replace(doc, mentions=tuple(doc.mentions[at] for at in ats)) for doc, ats in zip(batch, left, strict=True)]
-        for row, answers in enumerate(self._later(rest, top_k, only)):
-            for at, link in zip(left[row], answers, strict=True):
-                links[row][at] = replace(link, mention=batch[row].mentions[at])
-        return links
+        return rank
 
-    def _later(self, rest: Sequence[Document], top_k: int, only: ConceptMask | None) -> Iterator[list[Link]]:
-        """Yield the links of the components after exact match."""
+    def _later(self, top_k: int, allowed: ConceptMask | None) -> Rank:
+        """Return the ranking of the parts after exact match."""
         if self._dense is None or self._generative is None:
             named = {"dense": self._dense, "generative": self._generative, "rerank": self._rerank}
-            for stage, part in named.items():
-                for linked in require_complete(part.link(rest, top_k=top_k, only=only)) if part else ():
-                    yield [_set_stage(link, stage) for link in linked.links]
-            return
-        near = require_complete(self._dense.link(rest, top_k=self._config.candidates, only=only))
-        candidates = [link.candidates for linked in near for link in linked.links]
-        scored = self._rescore(self._generative, rest, candidates, top_k)
-        for doc in rest:
-            yield [_set_stage(next(scored).link(mention), "generative") for mention in doc.mentions]
+            [(stage, rank)] = [(stage, open_ranking(part, top_k, allowed)) for stage, part in named.items() if part]
+            return lambda queries: [_set_stage(each, stage) for each in rank(queries)]
+        near, model = open_ranking(self._dense, self._config.candidates, allowed), self._generative
+
+        def rescore(queries: Sequence[Query]) -> list[Ranked]:
+            candidates = [each.candidates for each in near(queries)]
+            return [_set_stage(each, "generative") for each in self._rescore(model, queries, candidates, top_k)]
+
+        return rescore
 
     def _rescore(
         self,
-        model: NameScorer,
-        rest: Sequence[Document],
+        model: generative_part.GenerativeLinker,
+        queries: Sequence[Query],
         candidates: Sequence[tuple[Candidate, ...]],
         top_k: int,
     ) -> Iterator[Ranked]:
         """Yield the candidates of each mention in the model's order."""
         names = [self._names(each) for each in candidates]
         wanted = [{self.kb.concept_ids.find(candidate.concept_id) for candidate in each} for each in candidates]
-        for own, scores, concepts in zip(names, model.score_names(rest, names), wanted, strict=True):
+        for own, scores, concepts in zip(names, model.score_names(queries, names), wanted, strict=True):
             names_by_score = sorted(zip(own, scores, strict=True), key=lambda pair: (-pair[1], pair[0]))
             best = best_of(self.kb, names_by_score)  # may include concepts that were not retrieved but share a name
             yield rank_scored(self.kb, {concept: best[concept] for concept in best if concept in concepts}, top_k)
@@ -213,5 +192,5 @@ class CascadeLinker(Cacheable):
         return list(found)
 
 
-def _set_stage(link: Link, stage: str) -> Link:
-    return replace(link, stage=stage if link.candidates else None)
+def _set_stage(ranked: Ranked, stage: str) -> Ranked:
+    return replace(ranked, stage=stage if ranked.candidates else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,25 +14,22 @@ from pydantic import Field
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.linkers.base import Linker, ModelLinkerConfig, Rank
 from onym.parts import ModelReference, OpenContext, require_model
-from onym.text.analysis import defining_mentions
-from onym.types import Document, Link, LinkedDocument
+from onym.text.queries import Query, by_document, defining_mention
 
 if TYPE_CHECKING:
     from onym.index.search import Index, Nearest
     from onym.models.collective import Collective
 
 Vectors = npt.NDArray[np.float32]
-_BATCH = 64  # documents per batch, the same as for a pipeline's detector
 
 
 class CollectiveLinkerConfig(ModelLinkerConfig):
-    """Options of the collective linker. The defaults of the two Boolean options were chosen on dev sets."""
+    """Options of the collective linker. The default of `average_repeated_mentions` was chosen on dev sets."""
 
     kind: Literal["collective"] = "collective"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
-    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     average_repeated_mentions: bool = Field(
         default=True, description="Average the embeddings of repeated mentions (same surface) in a document."
     )
@@ -52,13 +49,15 @@ def open(config: CollectiveLinkerConfig, kb: KnowledgeBase, context: OpenContext
     return CollectiveLinker.of(model, kb, config, context)
 
 
-class CollectiveLinker:
+class CollectiveLinker(Linker):
     """Links all mentions of a document in one pass, with contextual mention embeddings.
 
     Needs: a model trained by `onym train collective`, and an index of all names made with its name encoder.
     When to use: many mentions per document; ambiguous words.
     Related: `DenseLinker`, which ignores context; `GenerativeLinker`, which encodes a window per mention.
     """
+
+    reads_context = True
 
     def __init__(
         self, kb: KnowledgeBase, model: Collective, index: Index, config: CollectiveLinkerConfig | None = None
@@ -98,31 +97,28 @@ class CollectiveLinker:
         detector = ("threshold", "max_span_tokens", "links")
         model = {name: value for name, value in self.model.config.items() if name not in detector}
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
-        own = self._config.model_dump(include={"expand_abbreviations", "average_repeated_mentions"})
+        own = self._config.model_dump(include={"average_repeated_mentions"})
         return {"linker": "collective", **model, **index, **own}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts of the names nearest to its mentions."""
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that maps queries to the concepts of the names nearest to their mentions."""
         from onym.index.search import Nearest
 
-        nearest = Nearest(self.kb, self.index, top_k, only)
-        return link_batches(documents, lambda batch: self._links(batch, nearest), batch=_BATCH)
+        nearest = Nearest(self.kb, self.index, top_k, allowed)
+        return lambda queries: self._rank(by_document(queries), nearest)
 
-    def _links(self, batch: Sequence[Document], nearest: Nearest) -> Iterator[list[Link]]:
-        vectors, mentions = self.model.mention_vectors([self._as_read(doc) for doc in batch])
+    def _rank(self, groups: Sequence[Sequence[Query]], nearest: Nearest) -> list[Ranked]:
+        """Return the candidates of the queries of several documents; a mention outside of every window has none."""
+        documents = [
+            # an abbreviation is read where the document defines it
+            replace(group[0].document, mentions=tuple(map(defining_mention, group)), relations=())
+            for group in groups
+        ]
+        vectors, mentions = self.model.mention_vectors(documents)
         if self._config.average_repeated_mentions:
-            vectors = _average_by_key(vectors, [(doc, batch[doc].mentions[at].surface.casefold()) for doc, at in mentions])
+            vectors = _average_by_key(vectors, [(row, groups[row][at].mention.surface.casefold()) for row, at in mentions])
         answers = dict(zip(mentions, nearest.rank(vectors), strict=True))
-        for number, doc in enumerate(batch):
-            yield [answers.get((number, at), Ranked()).link(mention) for at, mention in enumerate(doc.mentions)]
-
-    def _as_read(self, doc: Document) -> Document:
-        """Return the document with each abbreviation replaced by the mention of its long form, if configured."""
-        if not self._config.expand_abbreviations:
-            return doc
-        return replace(doc, mentions=defining_mentions(doc), relations=())
+        return [answers.get((row, at), Ranked()) for row, group in enumerate(groups) for at in range(len(group))]
 
 
 def _average_by_key(vectors: Vectors, keys: Sequence[tuple[int, str]]) -> Vectors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +10,7 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import CACHE_SIZE, Answers, ModelLinkerConfig, SurfaceLinker
+from onym.linkers.base import Linker, ModelLinkerConfig, Rank
 from onym.parts import ModelReference, OpenContext, require_model
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ class DenseLinkerConfig(ModelLinkerConfig):
 
     kind: Literal["dense"] = "dense"
     index: str = Field(default="auto", description="Kind of the embedding index: auto, flat, flat16, sq8, hnsw, ivfpq or pq.")
-    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
-    cache_size: int = Field(default=CACHE_SIZE, ge=0, description="Number of distinct surfaces whose results are cached.")
 
 
 Config = DenseLinkerConfig  # the registry expects this name in every module
@@ -48,7 +45,7 @@ def open(
     return DenseLinker(kb, model, open_derived_index(kb, model, config.index, progress=context.progress), config)
 
 
-class DenseLinker(SurfaceLinker):
+class DenseLinker(Linker):
     """Links a mention to the concepts whose name embeddings are nearest to the mention's embedding; ignores context.
 
     Needs: an encoder, and an index of the knowledge base's names made with this encoder.
@@ -57,9 +54,8 @@ class DenseLinker(SurfaceLinker):
     """
 
     def __init__(self, kb: KnowledgeBase, encoder: TextEncoder, index: Index, config: DenseLinkerConfig | None = None) -> None:
-        self.encoder, self.index = encoder, index
+        self.kb, self.encoder, self.index = kb, encoder, index
         self._config = config or DenseLinkerConfig()
-        super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=self._config.cache_size)
 
     @classmethod
     def from_pretrained(
@@ -79,14 +75,14 @@ class DenseLinker(SurfaceLinker):
     def config(self) -> dict[str, Any]:
         """The effective configuration. `index_precision` (of name embeddings) may differ from `precision`."""
         index = {"index": self.index.origin.kind, "index_precision": self.index.origin.precision}
-        own = self._config.model_dump(include={"expand_abbreviations", "cache_size"})
-        return {"linker": "dense", **self.encoder.config, **index, **own}
+        return {"linker": "dense", **self.encoder.config, **index}
 
-    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
         """Return a function that maps queries to the concepts of the nearest names."""
         from onym.index.search import Nearest
 
-        return partial(self._answers, nearest=Nearest(self.kb, self.index, top_k, only))
+        nearest = Nearest(self.kb, self.index, top_k, allowed)
+        return lambda queries: self._answers([query.text for query in queries], nearest)
 
     def _answers(self, texts: Sequence[str], nearest: Nearest) -> list[Ranked]:
         """Return candidates for each text."""

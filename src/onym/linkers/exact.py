@@ -10,19 +10,16 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.name_table import WordKeys
 from onym.kb.ranking import ConceptMask, Ranked, put_first, rank_concepts
-from onym.linkers.base import Answers, DecidesNames, LinkerConfig, SurfaceLinker
+from onym.linkers.base import Linker, LinkerConfig, Rank
 from onym.parts import OpenContext
 from onym.text.boundaries import words
 from onym.text.spelling import other_forms
-
-_CACHE_SIZE = 100_000  # cached queries; more than for other linkers, because results are small
 
 
 class ExactLinkerConfig(LinkerConfig):
     """Options of exact match."""
 
     kind: Literal["exact"] = "exact"
-    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     inflections: bool = Field(
         default=False, description="Also match the singular or the plural of a name, and its British or American spelling."
     )
@@ -39,42 +36,41 @@ def open(config: ExactLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> 
     return ExactLinker(kb, config)
 
 
-class ExactLinker(SurfaceLinker, DecidesNames):
+class ExactLinker(Linker):
     """Links a mention to the concepts that have its normalised surface, or its long form, as a name.
 
     Every candidate has the score 1. If several concepts share the name, `onym.kb.order` breaks the tie; a concept that the name
     decides comes first.
 
+    >>> from onym.text.queries import queries_of
     >>> from onym.types import Document, Mention
     >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "A heart attack.", (Mention(2, 14, "heart attack"),))
-    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    >>> [ranked.candidates[0].concept_id for ranked in linker.rank(queries_of(doc))]
     ['mesh:D009203']
     """
 
-    batch = 64
-    filters_after_ranking = True
+    decides_names = keeps_answers = True
 
     def __init__(self, kb: KnowledgeBase, config: ExactLinkerConfig | None = None) -> None:
-        self._config = config or ExactLinkerConfig()
-        super().__init__(kb, expand=self._config.expand_abbreviations, cache_size=_CACHE_SIZE)
+        self.kb, self._config = kb, config or ExactLinkerConfig()
 
     @property
     def config(self) -> dict[str, Any]:
         """The effective configuration, stored with results."""
         return {"linker": "exact", **self._config.model_dump(exclude={"kind"}, exclude_none=True)}
 
-    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
-        """Return a function that maps each query to the concepts that have the query as a name."""
-        return lambda queries: [self._rank(query, top_k, only) for query in queries]
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that maps each query to the concepts that have its text as a name."""
+        return lambda queries: [self._rank(query.text, top_k, allowed) for query in queries]
 
-    def _rank(self, query: str, top_k: int, only: ConceptMask | None) -> Ranked:
-        name = self._find(query)
-        names = [name] if name >= 0 else self._in_other_order(query)
+    def _rank(self, text: str, top_k: int, allowed: ConceptMask | None) -> Ranked:
+        name = self._find(text)
+        names = [name] if name >= 0 else self._in_other_order(text)
         if not names:
             return Ranked()
-        ranked = rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, only)
-        concept = self.kb.order.meaning(name, only)
+        ranked = rank_concepts(self.kb, [(each, 1.0) for each in names], top_k, allowed)
+        concept = self.kb.order.meaning(name, allowed)
         return put_first(self.kb, ranked, concept, name) if concept >= 0 else ranked
 
     @cached_property

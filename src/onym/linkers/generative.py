@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,12 +13,12 @@ from pydantic import Field
 from onym.errors import ConfigError, missing_extra
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, names_of, rank_scored
-from onym.linkers.base import ModelLinkerConfig, link_batches
+from onym.linkers.base import Linker, ModelLinkerConfig, Rank
 from onym.models.template import InputLayout, template_named
 from onym.parts import ModelReference, OpenContext, TokenizerReference, require_model
 from onym.store.models import FolderSettings, weights_digest
-from onym.text.analysis import expand_abbreviations
-from onym.types import Document, Link, LinkedDocument, Mention
+from onym.text.queries import Query, spell_out
+from onym.types import Document, Mention
 
 if TYPE_CHECKING:
     from onym.decoding.adapters import Adapter
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 Search = Literal["beam", "exact"]
 Ranking = Literal["mean", "sum"]
-_BATCH = 256  # documents
 
 
 class ModelSettings(FolderSettings):
@@ -75,7 +74,6 @@ class GenerativeLinkerConfig(ModelLinkerConfig):
     pooling: Literal["best", "sum"] = Field(
         default="best", description="Score of a concept: the score of its best name (best), or the sum over its names (sum)."
     )
-    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
 
     def resolve(self, own: ModelSettings | None = None) -> GenerativeLinkerConfig:
         """Return the configuration with unset options filled in from the model's settings."""
@@ -116,8 +114,10 @@ def open(config: GenerativeLinkerConfig, kb: KnowledgeBase, context: OpenContext
     )
 
 
-class GenerativeLinker:
+class GenerativeLinker(Linker):
     """Links mentions to the concepts of the names that a seq2seq model generates, constrained by the trie of all names."""
+
+    reads_context = True
 
     def __init__(
         self,
@@ -166,26 +166,22 @@ class GenerativeLinker:
     @property
     def config(self) -> dict[str, Any]:
         """The effective configuration, stored with results."""
-        own = self._config.model_dump(include={"window", "pooling", "expand_abbreviations"})
+        own = self._config.model_dump(include={"window", "pooling"})
         text = {"tokenizer": self._tokenizer.digest, "template": self._template.name}
         return {"linker": "generative", **self._about, **text, **own, "search": asdict(self._search)}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts of the generated names, best first."""
-        restriction = None if only is None else self.trie.restriction(names_of(self.kb, only))
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that maps queries to the concepts of the generated names, best first."""
+        restriction = None if allowed is None else self.trie.restriction(names_of(self.kb, allowed))
 
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            decoded = iter(self.decode(batch, restriction))
-            for doc in batch:
-                yield [self._rank(next(decoded), top_k, only, restriction).link(mention) for mention in doc.mentions]
+        def rank(queries: Sequence[Query]) -> list[Ranked]:
+            return [self._rank(decoded, top_k, allowed, restriction) for decoded in self.decode(queries, restriction)]
 
-        return link_batches(documents, links, batch=_BATCH)
+        return rank
 
-    def decode(self, documents: Sequence[Document], restriction: Restriction | None = None) -> list[Decoded]:
-        """Return the generated names for each mention of the documents, in order."""
-        return self.decode_mentions([pair for doc in documents for pair in self._queries(doc)], restriction)
+    def decode(self, queries: Sequence[Query], restriction: Restriction | None = None) -> list[Decoded]:
+        """Return the generated names for each query, in order."""
+        return self.decode_mentions([spell_out(query) for query in queries], restriction)
 
     def decode_mentions(
         self, pairs: Sequence[tuple[Document, Mention]], restriction: Restriction | None = None
@@ -199,14 +195,14 @@ class GenerativeLinker:
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         return search_names(self._start, self.trie, sources, prompts, self._search, restriction=restriction)
 
-    def score_names(self, documents: Sequence[Document], names: Sequence[Sequence[int]]) -> list[list[float]]:
-        """Return the model's scores of names (given by id) for each mention of the documents, in order.
+    def score_names(self, queries: Sequence[Query], names: Sequence[Sequence[int]]) -> list[list[float]]:
+        """Return the model's scores of names (given by id) for each query, in order.
 
-        The scores are the same as those that `link` gives a candidate found by this name only.
+        The scores are the same as those that `rank` gives a candidate found by this name only.
         """
         from onym.decoding.score_candidates import score_candidates
 
-        pairs = [pair for doc in documents for pair in self._queries(doc)]
+        pairs = [spell_out(query) for query in queries]
         sources = [self.layout.source(doc.text, mention.start, mention.end) for doc, mention in pairs]
         prompts = [self.layout.prompt(mention.surface) for _, mention in pairs]
         tokens = [[self.layout.name(self.kb.names[name]) for name in each] for each in names]
@@ -225,9 +221,6 @@ class GenerativeLinker:
             trie=self.trie,
             about=self._about,
         )
-
-    def _queries(self, doc: Document) -> list[tuple[Document, Mention]]:
-        return expand_abbreviations(doc) if self._config.expand_abbreviations else [(doc, mention) for mention in doc.mentions]
 
     def _start(self, sources: Sequence[Sequence[int]]) -> TreeSession:
         from onym.decoding.session import TreeSession

@@ -22,14 +22,15 @@ from onym.genes.reading import GeneMention, GeneReading
 from onym.genes.species import SPECIES_NAMES, SpeciesEvidence, describe, normalise
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import Best
-from onym.linkers.base import DecidesNames, LinkerConfig, TreesLinker
+from onym.linkers.base import LinkerConfig, TreesLinker
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, Reason, ReasonKind, effects_of
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats
 from onym.rerank.trees import score_each
 from onym.text.analysis import analyse
-from onym.types import Document, Link, Mention
+from onym.text.queries import Query, documents_of
+from onym.types import Document, Link
 
 _WHY: tuple[tuple[str, ReasonKind], ...] = (
     ("affix_gene", "species-prefix"), ("inside", "species-beside"), ("beside", "species-beside"),
@@ -68,7 +69,7 @@ class _GeneScores(NamedTuple):
     species: Mapping[str, float]
 
 
-class GenesLinker(TreesLinker, DecidesNames):
+class GenesLinker(TreesLinker):
     """Links a gene mention to the gene with the highest probability of being right, in the species that the text suggests.
 
     The probability is the score of a candidate.
@@ -112,15 +113,18 @@ class GenesLinker(TreesLinker, DecidesNames):
         }
         return {"linker": "genes", "model": self.model.digest, **options}
 
-    def score(self, doc: Document) -> Iterable[tuple[Mention, Best]]:
-        """Yield the mentions of a document, each with its genes: the score and the matching name of each."""
+    def score(self, doc: Document) -> Iterable[Best]:
+        """Yield for each mention of a document its genes: the score and the matching name of each."""
         reading, scored = self._score(doc)
         for mention, each in zip(reading.mentions, scored, strict=True):
             scores = zip(each.genes, each.scores.tolist(), strict=True)
-            yield mention.mention, {gene: (score, self._name_of(mention, gene)) for gene, score in scores}
+            yield {gene: (score, self._name_of(mention, gene)) for gene, score in scores}
 
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+    def evidence(self, queries: Sequence[Query], links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name, the species and why, the memory, and the effect of each feature."""
+        if not queries:
+            return []
+        [doc] = documents_of(queries)
         reading, scored = self._score(doc)
         signs = SpeciesEvidence(reading, self.names)
         return [self._explain(signs, *each) for each in zip(reading.mentions, scored, links, strict=True)]

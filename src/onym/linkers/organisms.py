@@ -18,14 +18,15 @@ from onym.genes.taxon_features import TAXON_NAMES, TaxonFacts, TaxonMention, Tax
 from onym.genes.taxon_model import OrganismModel, open_organism_model
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import Best
-from onym.linkers.base import DecidesNames, LinkerConfig, TreesLinker
+from onym.linkers.base import LinkerConfig, TreesLinker
 from onym.parts import ModelReference, OpenContext, require_model
 from onym.rerank.evidence import Evidence, Reason, ReasonKind, effects_of
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats
 from onym.rerank.trees import score_each
 from onym.text.analysis import analyse
-from onym.types import Document, Link, Mention
+from onym.text.queries import Query, documents_of
+from onym.types import Document, Link
 
 
 class OrganismsLinkerConfig(LinkerConfig):
@@ -52,7 +53,7 @@ class _TaxonScores(NamedTuple):
     scores: Floats
 
 
-class OrganismsLinker(TreesLinker, DecidesNames):
+class OrganismsLinker(TreesLinker):
     """Links a mention to the species or the cell line with the highest probability of being right, which is its score.
 
     Needs: a knowledge base with NCBI Taxonomy or Cellosaurus, and a model trained by `onym train organisms`.
@@ -78,15 +79,18 @@ class OrganismsLinker(TreesLinker, DecidesNames):
         """The effective configuration, stored with results."""
         return {"linker": "organisms", "model": self.model.digest}
 
-    def score(self, doc: Document) -> Iterable[tuple[Mention, Best]]:
-        """Yield the mentions of a document, each with its concepts: the score and the matching name of each."""
+    def score(self, doc: Document) -> Iterable[Best]:
+        """Yield for each mention of a document its concepts: the score and the matching name of each."""
         pairs, scored = self._score(doc)
         for mention, each in zip(pairs.mentions, scored, strict=True):
             scores = zip(each.concepts, each.scores.tolist(), strict=True)
-            yield mention.mention, {concept: (score, self._name_of(mention, concept)) for concept, score in scores}
+            yield {concept: (score, self._name_of(mention, concept)) for concept, score in scores}
 
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+    def evidence(self, queries: Sequence[Query], links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name, the memory, and the effect of each feature."""
+        if not queries:
+            return []
+        [doc] = documents_of(queries)
         pairs, scored = self._score(doc)
         return [self._explain(*each) for each in zip(pairs.mentions, scored, links, strict=True)]
 

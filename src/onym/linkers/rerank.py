@@ -6,38 +6,36 @@ annotated documents, type agreement, and the other mentions of the document. The
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from onym.corpora.problems import require_complete
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types, rank_scored
+from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types, intersect, rank_scored
 from onym.linkers import dense as dense_part
 from onym.linkers import tfidf as tfidf_part
-from onym.linkers.base import Cacheable, Confident, DecidesNames, LinkerConfig, Proposals, SurfaceLinker, link_batches
+from onym.linkers.base import Linker, LinkerConfig, Propose, Rank
 from onym.parts import ModelReference, OpenContext, require_model
+from onym.recent import Recent
 from onym.rerank.decided import let_names_decide
 from onym.rerank.evidence import Evidence, FeatureEffect, Reason, effects_of, name_reasons
 from onym.rerank.features import NAMES, FeatureMaker, Support
 from onym.rerank.memory import KbMemory
 from onym.rerank.pool import Floats, Pool, PooledMention, Pooling, iter_mentions
-from onym.rerank.surfaces import FeatureCache, MentionFeatures, Recent, SurfaceKey, fill_matrix, supports_of
+from onym.rerank.surfaces import FeatureCache, MentionFeatures, SurfaceKey, fill_matrix, supports_of
 from onym.rerank.trees import Reranker, open_reranker
-from onym.text.analysis import analyse
+from onym.text.queries import Query, by_document
 from onym.text.similarity import NameSimilarity
-from onym.types import Document, Link, LinkedDocument, Mention
+from onym.types import Link
 
 STAGE = "rerank"
 CANDIDATES = 15
 """Number of candidates per linker."""
 NAMES_PER_MENTION = 60
 """Number of similar names that the TF-IDF linker retrieves per mention."""
-_BATCH = 64  # documents
 _ANSWERS = 20_000  # answers that are kept
 
 
@@ -103,7 +101,7 @@ def open_parts(
     """Open the linkers whose candidates are pooled: TF-IDF (of the names of `only`), and dense if an encoder is given."""
     options = tfidf_part.TfidfLinkerConfig(names_per_mention=NAMES_PER_MENTION)
     tfidf = tfidf_part.TfidfLinker(kb, options, only=only, progress=context.progress)
-    found: dict[str, SurfaceLinker] = {"tfidf": tfidf}
+    found: dict[str, Linker] = {"tfidf": tfidf}
     if dense is not None:
         found["dense"] = dense_part.open(dense, kb, context)
     return RerankParts(found, tfidf.similarity)
@@ -112,7 +110,7 @@ def open_parts(
 class RerankParts:
     """The linkers that propose candidates, by name, and the TF-IDF similarity used for features."""
 
-    def __init__(self, linkers: Mapping[str, SurfaceLinker], similarity: NameSimilarity) -> None:
+    def __init__(self, linkers: Mapping[str, Linker], similarity: NameSimilarity) -> None:
         self.linkers, self.similarity = linkers, similarity
 
     @property
@@ -121,19 +119,16 @@ class RerankParts:
         dense = self.linkers.get("dense")
         return str(dense.config.get("weights", "")) if dense else ""
 
-    def propose(self, docs: Sequence[Document], only: ConceptMask | None = None) -> dict[str, list[tuple[Link, ...]]]:
-        """Return the links of every linker for each document."""
-        return {
-            name: [linked.links for linked in require_complete(linker.link(docs, top_k=CANDIDATES, only=only))]
-            for name, linker in self.linkers.items()
-        }
-
-    def proposing(self, only: ConceptMask | None) -> dict[str, Proposals]:
-        """Return each linker's function from distinct queries to candidates by row."""
+    def proposing(self, only: ConceptMask | None = None) -> dict[str, Propose]:
+        """Return each linker's function from queries to candidates by row."""
         return {name: linker.proposing(CANDIDATES, only) for name, linker in self.linkers.items()}
 
+    def propose(self, queries: Sequence[Query], only: ConceptMask | None = None) -> dict[str, list[Ranked]]:
+        """Return the candidates of every linker for each query."""
+        return {name: linker.rank(queries, CANDIDATES, only) for name, linker in self.linkers.items()}
 
-class RerankLinker(Cacheable, Confident, DecidesNames):
+
+class RerankLinker(Linker):
     """Links a mention to the candidate with the highest probability of being correct; that probability is its score.
 
     A concept that the mention's annotations or name decide comes first, with a probability of at least 0.95 (see
@@ -142,6 +137,8 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
     Needs: a reranker trained by `onym train rerank`, preferably with the same knowledge base.
     When to use: when you need one id per mention and a calibrated confidence.
     """
+
+    reads_context = decides_names = True
 
     def __init__(
         self,
@@ -153,11 +150,11 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
     ) -> None:
         self.kb, self.reranker, self.parts, self._only = kb, reranker, parts, only
         self._config = config or RerankLinkerConfig()
+        self.keeps_answers = all(linker.keeps_answers for linker in parts.linkers.values())
         memory = KbMemory(reranker.memory, kb)
         follow = self._config.follow_annotations
         self._pooling = Pooling(kb, memory, skips_names=reranker.origin.skips_names, follow_annotations=follow)
         self._features = FeatureMaker(kb, memory, parts.similarity)
-        self._rankings: dict[tuple[int, int], _Ranking] | None = None
 
     @property
     def config(self) -> dict[str, Any]:
@@ -168,42 +165,17 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         follow |= {"groups": list(self._config.groups)} if self._config.groups else {}
         return {"linker": "rerank", **own, **follow, "parts": parts}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the pooled candidates of its mentions, most probable first."""
-        ranking = self._ranking(top_k, self._within(only))
-
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            ranked = iter(ranking.rank([analyse(doc) for doc in batch]))
-            for doc in batch:
-                yield [self._link(mention, next(ranked)) for mention in doc.mentions]
-
-        return link_batches(documents, links, batch=_BATCH)
-
-    def with_cache(self) -> RerankLinker:
-        """Return a copy that keeps features and answers of mentions from one call to the next."""
-        made = copy(self)
-        made._rankings = {}  # noqa: SLF001
-        return made
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that ranks the pooled candidates of each query, most probable first."""
+        return _Ranking(self, top_k, self._within(allowed)).rank
 
     def _within(self, only: ConceptMask | None) -> ConceptMask | None:
         """Return the mask of the concepts of the linker's groups that `only` allows."""
-        return only if self._only is None else self._only if only is None else self._only & only
+        return intersect(self._only, only)
 
-    def _ranking(self, top_k: int, only: ConceptMask | None) -> _Ranking:
-        """Return the ranking for `top_k` and `only`. The mask is kept with it, so that no other mask gets the same id()."""
-        if self._rankings is None:
-            return _Ranking(self, top_k, only)
-        key = top_k, id(only)
-        if key not in self._rankings:
-            self._rankings[key] = _Ranking(self, top_k, only)
-        return self._rankings[key]
-
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+    def evidence(self, queries: Sequence[Query], links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: supporting names and memory entries, and the effect of each feature."""
-        docs = [analyse(doc)]
-        pool = self._pooling.pool(docs, self.parts.propose(docs, self._only), self._only)
+        pool = self._pooling.pool(by_document(queries), self.parts.propose(queries, self._only), self._only)
         matrix = self._features.features(pool).matrix
         return [self._evidence(pool, matrix, row, link) if link.candidates else Evidence() for row, link in enumerate(links)]
 
@@ -223,10 +195,10 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         columns = [NAMES.index(name) for name in names]
         return effects_of(self.reranker.trees.probabilities, names, matrix[answer, columns], matrix[runner_up, columns])
 
-    def rank_each(self, docs: Sequence[Document], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
-        """Return the candidates of each mention as `link` does, but compute all features for each of them, and keep nothing."""
-        analysed, only = [analyse(doc) for doc in docs], self._within(only)
-        pool = self._pooling.pool(analysed, self.parts.propose(analysed, only), only)
+    def rank_each(self, queries: Sequence[Query], top_k: int = 10, only: ConceptMask | None = None) -> list[Ranked]:
+        """Return the candidates of each query as `rank` does, but compute all features for each of them, and keep nothing."""
+        only = self._within(only)
+        pool = self._pooling.pool(by_document(queries), self.parts.propose(queries, only), only)
         found, bounds = self._features.features(pool), pool.offsets[1:-1]
         parts = zip(*(np.split(each, bounds) for each in (pool.concepts, found.names)), strict=True)
         scores = self.score(np.split(found.matrix, bounds)) if len(pool.mentions) else []
@@ -238,10 +210,7 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
 
     def feature_cache(self, only: ConceptMask | None) -> FeatureCache:
         """Return a cache of the candidates and features of mentions that are written alike."""
-        proposing = self.parts.proposing(only)
-        return FeatureCache(
-            self._pooling, self._features, lambda queries: {name: find(queries) for name, find in proposing.items()}, only
-        )
+        return FeatureCache(self._pooling, self._features, self.parts.proposing(only), only)
 
     def score(self, matrices: Sequence[Floats]) -> list[list[float]]:
         """Return the probability of each candidate of each mention, given the features of its candidates."""
@@ -250,12 +219,6 @@ class RerankLinker(Cacheable, Confident, DecidesNames):
         probabilities = self.reranker.probabilities(matrix)
         decided = let_names_decide(probabilities, matrix, owners, follow_annotations=self._config.follow_annotations)
         return [each.tolist() for each in np.split(decided, np.cumsum(sizes[:-1]))]
-
-    def _link(self, mention: Mention, ranked: Ranked) -> Link:
-        if not ranked.candidates:
-            return ranked.link(mention)
-        confidence = self.reranker.confidence(ranked.candidates[0].score) if self.has_confidence else None
-        return Link(mention, ranked.candidates, tied=ranked.tied, stage=STAGE, confidence=confidence)
 
 
 class _Ranking:
@@ -266,9 +229,9 @@ class _Ranking:
         self._features = linker.feature_cache(only)
         self._recent: Recent[tuple[SurfaceKey, int, Support], Ranked] = Recent(_ANSWERS)
 
-    def rank(self, docs: Sequence[Document]) -> list[Ranked]:
-        """Return the candidates of each mention of analysed documents, best first."""
-        mentions = list(iter_mentions(docs))
+    def rank(self, queries: Sequence[Query]) -> list[Ranked]:
+        """Return the candidates of each query, best first."""
+        mentions = list(iter_mentions(by_document(queries)))
         features = self._features.of(mentions)
         supports = supports_of(mentions, features)
         keys = [(SurfaceKey.of(one), one.repeated, said) for one, said in zip(mentions, supports, strict=True)]
@@ -277,9 +240,10 @@ class _Ranking:
 
     def _compute(self, wanted: Sequence[tuple[MentionFeatures, int, Support]]) -> Iterator[Ranked]:
         scores = self._linker.score([fill_matrix(*each) for each in wanted])
-        for (features, *_), own in zip(wanted, scores, strict=True):
+        confidences = self._linker.reranker.confidences([max(own, default=0.0) for own in scores])
+        for (features, *_), own, confidence in zip(wanted, scores, confidences, strict=True):
             best = dict(zip(features.row_of, zip(own, features.names, strict=True), strict=True))
-            yield rank_scored(self._linker.kb, best, self._top_k)
+            yield rank_scored(self._linker.kb, best, self._top_k, stage=STAGE, confidence=confidence)
 
 
 def _memories(mention: PooledMention, concept: int) -> Iterator[Reason]:

@@ -11,17 +11,17 @@ from pydantic import Field
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import Best, ConceptMask, best_of_each, names_of, rank_scored
 from onym.kb.search import open_similarity
-from onym.linkers.base import Answers, LinkerConfig, Proposals, SurfaceLinker
+from onym.linkers.base import Linker, LinkerConfig, Propose, Rank
 from onym.parts import OpenContext
 from onym.rerank.evidence import Evidence, name_reasons
-from onym.types import Document, Link, Progress, silent
+from onym.text.queries import Query
+from onym.types import Link, Progress, silent
 
 
 class TfidfLinkerConfig(LinkerConfig):
     """Options of TF-IDF similarity."""
 
     kind: Literal["tfidf"] = "tfidf"
-    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     names_per_mention: int = Field(default=100, ge=1, le=10_000, description="Number of similar names that are retrieved.")
 
 
@@ -33,15 +33,18 @@ def open(config: TfidfLinkerConfig, kb: KnowledgeBase, context: OpenContext) -> 
     return TfidfLinker(kb, config, progress=context.progress)
 
 
-class TfidfLinker(SurfaceLinker):
+class TfidfLinker(Linker):
     """Links a mention to the concepts whose names are most similar to it, or to its long form.
 
-    >>> from onym.types import Mention
+    >>> from onym.text.queries import queries_of
+    >>> from onym.types import Document, Mention
     >>> linker = TfidfLinker(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "hart attack", (Mention(0, 11, "hart attack"),))
-    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    >>> [ranked.candidates[0].concept_id for ranked in linker.rank(queries_of(doc))]
     ['mesh:D009203']
     """
+
+    keeps_answers = True
 
     def __init__(
         self,
@@ -51,8 +54,7 @@ class TfidfLinker(SurfaceLinker):
         only: ConceptMask | None = None,
         progress: Progress = silent,
     ) -> None:
-        self._config = config or TfidfLinkerConfig()
-        super().__init__(kb, expand=self._config.expand_abbreviations)
+        self.kb, self._config = kb, config or TfidfLinkerConfig()
         self.similarity, self._indexed = open_similarity(kb, only=only, progress=progress), only
 
     @property
@@ -60,25 +62,24 @@ class TfidfLinker(SurfaceLinker):
         """The effective configuration, stored with results."""
         return {"linker": "tfidf", **self._config.model_dump(exclude={"kind"})}
 
-    def answering(self, top_k: int, only: ConceptMask | None) -> Answers:
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
         """Return a function that maps queries to the concepts of the most similar names."""
-        find = self._finding(top_k, only)
+        find = self._finding(top_k, allowed)
         return lambda queries: [rank_scored(self.kb, best, top_k) for best in find(queries)]
 
-    def proposing(self, top_k: int, only: ConceptMask | None) -> Proposals:
-        """Return a function that maps queries to the rows and scores of the best concepts, without their names and labels."""
-        find, rank = self._finding(top_k, only), self.kb.order.rank
-        return lambda queries: [{concept: score for concept, score, _ in islice(rank(best), top_k)} for best in find(queries)]
+    def proposing(self, top_k: int, allowed: ConceptMask | None = None) -> Propose:
+        """Return a function that maps queries to rows and scores of concepts, without looking up their names."""
+        find, order = self._finding(top_k, allowed), self.kb.order.rank
+        return lambda queries: [{row: score for row, score, _ in islice(order(best), top_k)} for best in find(queries)]
 
-    def _finding(self, top_k: int, only: ConceptMask | None) -> Callable[[Sequence[str]], list[Best]]:
-        """Return a function that maps queries to the concepts of the most similar names, each with its best score and name."""
+    def _finding(self, top_k: int, allowed: ConceptMask | None) -> Callable[[Sequence[Query]], list[Best]]:
         similarity = self.similarity
-        if only is not None and only is not self._indexed:
-            similarity = similarity.within(names_of(self.kb, only))
+        if allowed is not None and allowed is not self._indexed:
+            similarity = similarity.within(names_of(self.kb, allowed))
         count = max(self._config.names_per_mention, top_k)
-        return lambda queries: best_of_each(self.kb, similarity.top(queries, count), only)
+        return lambda queries: best_of_each(self.kb, similarity.top([query.text for query in queries], count), allowed)
 
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
+    def evidence(self, queries: Sequence[Query], links: Sequence[Link]) -> list[Evidence]:
         """Return the evidence for each link: the name that matched, and another similar name of the concept."""
-        texts = self.queries(doc)
-        return [Evidence(name_reasons(self.kb, self.similarity, *each)) for each in zip(texts, links, strict=True)]
+        pairs = zip(queries, links, strict=True)
+        return [Evidence(name_reasons(self.kb, self.similarity, query.text, link)) for query, link in pairs]

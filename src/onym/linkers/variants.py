@@ -6,17 +6,15 @@ symbol of a gene that the document mentions, it is `hgvs:BRAF:p.V600E`; the know
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask
-from onym.linkers.base import DecidesNames, LinkerConfig, link_batches
+from onym.kb.ranking import ConceptMask, Ranked
+from onym.linkers.base import Linker, LinkerConfig, Rank
 from onym.parts import OpenContext
-from onym.types import Document, Link, LinkedDocument
+from onym.text.queries import documents_of
+from onym.types import Candidate, Document
 from onym.variants.naming import add_gene, find_annotated_genes, name_variants, nearest_symbol
-
-_BATCH = 64  # documents
 
 
 class VariantsLinkerConfig(LinkerConfig):
@@ -33,19 +31,22 @@ def open(config: VariantsLinkerConfig, kb: KnowledgeBase, context: OpenContext) 
     return VariantsLinker(kb)
 
 
-class VariantsLinker(DecidesNames):
+class VariantsLinker(Linker):
     """Links a variant mention to the rs id that the text states, or to its form in HGVS.
 
     A mention of another type has no candidates, nor has a change without a position, such as *32-bp deletion*. Genes are those
     that mentions of the document are annotated with; `onym.variants.naming.add_genes` adds those of linked mentions. With a
     filter of concepts, variants are left out, because they are not concepts of the knowledge base.
 
+    >>> from onym.text.queries import queries_of
     >>> from onym.types import Mention
     >>> linker = VariantsLinker(KnowledgeBase.open(getfixture("tiny_kb")))
     >>> doc = Document("1", "the mutation Val600Glu", (Mention(13, 22, "Val600Glu"),))
-    >>> [link.concept_id for linked in linker.link([doc]) for link in linked.links]
+    >>> [ranked.candidates[0].concept_id for ranked in linker.rank(queries_of(doc))]
     ['hgvs:p.V600E']
     """
+
+    reads_context = decides_names = True
 
     def __init__(self, kb: KnowledgeBase) -> None:
         self.kb = kb
@@ -55,18 +56,18 @@ class VariantsLinker(DecidesNames):
         """The effective configuration, stored with results."""
         return {"linker": "variants"}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the ids of its variants, rs ids first."""
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that gives the ids of variants, rs ids first."""
+        if allowed is not None:
+            return lambda queries: [Ranked()] * len(queries)
+        return lambda queries: [each for doc in documents_of(queries) for each in self._rank(doc, top_k)]
 
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            return ([Link(each) for each in doc.mentions] if only is not None else self._link(doc, top_k) for doc in batch)
-
-        return link_batches(documents, links, batch=_BATCH)
-
-    def _link(self, doc: Document, top_k: int) -> list[Link]:
+    def _rank(self, doc: Document, top_k: int) -> list[Ranked]:
         genes = find_annotated_genes(doc, self.kb)
-        pairs = zip(doc.mentions, name_variants(doc), strict=True)
-        links = [Link(mention, candidates[:top_k]) for mention, candidates in pairs]
-        return [add_gene(link, nearest_symbol(link.mention, genes)) for link in links] if genes else links
+        found = [_ranked(candidates[:top_k]) for candidates in name_variants(doc)]
+        pairs = zip(doc.mentions, found, strict=True)
+        return [add_gene(each, nearest_symbol(mention, genes)) for mention, each in pairs] if genes else found
+
+
+def _ranked(candidates: tuple[Candidate, ...]) -> Ranked:
+    return Ranked(candidates, sum(each.score == candidates[0].score for each in candidates[1:]))

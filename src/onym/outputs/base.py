@@ -21,8 +21,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple, Protocol, cast
 
 from onym.corpora.base import Style
 from onym.errors import ConfigError
-from onym.linkers.base import AnswerSource
 from onym.outputs.terms import TermMapping
+from onym.pipeline.pipeline import Pipeline
 from onym.registry import OUTPUTS
 from onym.store.output import whole_file
 from onym.types import IdStyle, LinkedDocument
@@ -187,8 +187,8 @@ def _day(text: str) -> datetime.date:
 class OutputContext:
     """Settings for a writer of linked documents.
 
-    `path` is the final name of the file. `source` describes what produced the links (`source_of`). Without `text`, no document
-    text is written. `style` is the style of concept ids; empty means the default of the format.
+    `path` is the final name of the file. `source` describes what produced the links (`Pipeline.source`). Without `text`, no
+    document text is written. `style` is the style of concept ids; empty means the default of the format.
     """
 
     path: Path
@@ -201,14 +201,14 @@ class OutputContext:
 
 @dataclass(frozen=True)
 class TermContext:
-    """Settings for a writer of mapped terms: output path, columns of the table, linker, and counts to update.
+    """Settings for a writer of mapped terms: output path, columns of the table, pipeline, and counts to update.
 
     `top_k` is the number of candidates per term that the user asked for; None if the user did not ask.
     """
 
     path: Path
     columns: Sequence[str]
-    linker: AnswerSource
+    pipeline: Pipeline
     counts: Counter[str]
     style: IdStyle = "obo"
     top_k: int | None = None

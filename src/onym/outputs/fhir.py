@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 from onym._version import __version__
 from onym.errors import ConfigError
-from onym.linkers.base import AnswerSource
 from onym.outputs.base import ExportOptions, OutputContext, TermContext, Vocabularies, require_uri
 from onym.outputs.terms import TermMapping, display_name
+from onym.pipeline.pipeline import Pipeline
 from onym.types import Candidate, Document, Link, LinkedDocument
 from onym.vocabularies import FhirVersion
 
@@ -121,7 +121,7 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
     options = context.options
     write_concept_map(
         mappings,
-        context.linker,
+        context.pipeline,
         file,
         version=options.fhir_version or "R4B",
         vocabularies=options.vocabularies,
@@ -132,7 +132,7 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
 
 def write_concept_map(
     mappings: Iterable[TermMapping],
-    linker: AnswerSource,
+    pipeline: Pipeline,
     file: BinaryIO,
     *,
     version: FhirVersion = "R4B",
@@ -155,19 +155,19 @@ def write_concept_map(
         if mapping.answer:
             prefix = mapping.answer.concept_id.partition(":")[0]
             found = element.targets.setdefault(vocabularies.system(prefix), {})
-            found.setdefault(mapping.answer.concept_id, _target(mapping, mapping.answer, linker, version, vocabularies))
-    resource = _resource(elements, linker, version, vocabularies, source or TERMS)
+            found.setdefault(mapping.answer.concept_id, _target(mapping, mapping.answer, pipeline, version, vocabularies))
+    resource = _resource(elements, pipeline, version, vocabularies, source or TERMS)
     file.write(json.dumps(resource, ensure_ascii=False, indent=1).encode() + b"\n")
 
 
 def _resource(
-    elements: dict[str, _Element], linker: AnswerSource, version: FhirVersion, vocabularies: Vocabularies, source: str
+    elements: dict[str, _Element], pipeline: Pipeline, version: FhirVersion, vocabularies: Vocabularies, source: str
 ) -> Resource:
-    default = vocabularies.system(next(iter(linker.kb.order.vocabularies), ""))
+    default = vocabularies.system(next(iter(pipeline.kb.order.vocabularies), ""))
     groups = _groups(elements, version, default, source)
-    content = json.dumps([linker.config, linker.kb.digest, groups])
+    content = json.dumps([pipeline.linker.config, pipeline.kb.digest, groups])
     key = str(uuid.uuid5(uuid.NAMESPACE_OID, content))
-    made = f"onym {__version__}, linker {linker.config['linker']}, knowledge base {linker.kb.digest}"
+    made = f"onym {__version__}, linker {pipeline.linker.config['linker']}, knowledge base {pipeline.kb.digest}"
     return {
         "resourceType": "ConceptMap",
         "id": key,
@@ -208,10 +208,10 @@ def _element(code: str, element: _Element, system: str, version: FhirVersion) ->
 
 
 def _target(
-    mapping: TermMapping, answer: Candidate, linker: AnswerSource, version: FhirVersion, vocabularies: Vocabularies
+    mapping: TermMapping, answer: Candidate, pipeline: Pipeline, version: FhirVersion, vocabularies: Vocabularies
 ) -> Resource:
     key, otherwise = _RELATIONS[version]
-    shown = string_of(display_name(answer, linker.kb))
+    shown = string_of(display_name(answer, pipeline.kb))
     found = [
         *extension(f"{BASE}:confidence", "Decimal", mapping.confidence),
         *extension(f"{BASE}:score", "Decimal", float(answer.score)),

@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from onym.corpora.base import Item, Style, iter_items
-from onym.corpora.corpus import require_output, require_writable, unwritable, write_linked_corpus
+from onym.corpora.corpus import EXTRA, require_output, require_writable, unwritable, write_linked_corpus
 from onym.corpora.formats import formats_to_write
 from onym.corpora.problems import INTERNAL, ProblemLog
 from onym.corpora.reading import is_loss
 from onym.errors import ConfigError
-from onym.kb.ranking import ConceptMask
-from onym.linkers.base import Linker, describe_filter, link_among, source_of
 from onym.outputs.base import (
     NO_OPTIONS,
     PREDICTIONS,
@@ -28,12 +25,17 @@ from onym.outputs.base import (
     refuse_options,
     write_output,
 )
+from onym.pipeline.pipeline import Pipeline
 from onym.registry import OUTPUTS
 from onym.store.output import STDOUT, require_file
 from onym.types import Document, LinkedDocument, Problem
 
+STORES_EXTRA = frozenset({PREDICTIONS, "jsonl"})
+"""Formats that store what components say about a link."""
 Sink = Callable[[Iterable[LinkedDocument]], None]
 """Callback that consumes linked documents, instead of an output file."""
+Watch = Callable[[Iterable[LinkedDocument]], Iterable[LinkedDocument]]
+"""Passes linked documents on unchanged, such as `DriftWatch.watch`."""
 
 
 @dataclass
@@ -70,55 +72,6 @@ class LinkCounts:
         self.problems += not linked.is_complete
         self.bugs += any(problem.code == INTERNAL for problem in linked.problems)
         self.stages.update(link.stage for link in linked.links if link.stage)
-
-
-def write_links(
-    items: Iterable[Item],
-    linker: Linker,
-    path: Path,
-    format: str = "",  # noqa: A002
-    *,
-    top_k: int = 10,
-    only: ConceptMask | None = None,
-    restrict: bool = False,
-    assertion: bool = True,
-    text: bool = True,
-    style: Style = "",
-    options: ExportOptions = NO_OPTIONS,
-    force: bool = False,
-    log: ProblemLog | None = None,
-    sink: Sink | None = None,
-) -> LinkCounts:
-    """Link all annotated mentions and write the links; the output appears only when complete. Problems go to `log`.
-
-    `only` restricts the answers: a mention whose best concept is not allowed is left unlinked. With `restrict`, concepts that
-    are not allowed are ignored instead (see `link_among`). With `assertion`, negated, historical ... mentions are marked. The
-    extension sets the default of `format` (see `format_of`).
-    """
-    said = {} if assertion else {"assertion": False}
-    source = source_of(linker, top_k, **said, **describe_filter(only, restrict=restrict))
-
-    def link(docs: Iterable[Document]) -> Iterable[LinkedDocument]:
-        linked = link_among(linker, docs, top_k=top_k, only=only, restrict=restrict)
-        if not assertion:
-            return linked
-        from onym.detect.assertion import with_assertion  # imported only if needed, because the import compiles many patterns
-
-        return map(with_assertion, linked)
-
-    return write_linked(
-        items,
-        link,
-        source,
-        path,
-        format,
-        text=text,
-        style=style,
-        options=options,
-        force=force,
-        log=log,
-        sink=sink,
-    )
 
 
 def format_of(path: Path | None) -> str:
@@ -162,10 +115,9 @@ def require_linked_output(
         require_output(path, require_writable(format), force=force)
 
 
-def write_linked(
+def write_links(
     items: Iterable[Item],
-    link: Callable[[Iterable[Document]], Iterable[LinkedDocument]],
-    source: dict[str, Any],
+    pipeline: Pipeline,
     path: Path,
     format: str = "",  # noqa: A002
     *,
@@ -175,26 +127,31 @@ def write_linked(
     force: bool = False,
     log: ProblemLog | None = None,
     sink: Sink | None = None,
+    watch: Watch | None = None,
 ) -> LinkCounts:
-    """Link documents with `link` and write them. `source` describes what produced the links, for the header of predictions.
+    """Link documents and write the links; the output appears only when complete. Problems go to `log`.
 
-    Without `text`, tables have no column with the text of mentions. If a `sink` is given, it gets the linked documents and no
-    file is written. `options` are for FHIR and OMOP.
+    The extension sets the default of `format` (see `format_of`). Without `text`, tables have no column with the text of
+    mentions. `options` are for FHIR and OMOP. If a `sink` is given, it gets the linked documents and no file is written;
+    `watch` sees the linked documents on their way.
     """
     format, counts = format or format_of(path), LinkCounts()  # noqa: A001
-    linked = link(_documents(log.watch(items) if log else items, counts))
-    linked = _count_documents(log.watch_linked(linked) if log else linked, counts)
+    linked: Iterable[LinkedDocument] = pipeline.link_many(_documents(log.watch(items) if log else items, counts))
+    linked = watch(linked) if watch else linked
+    has_extra = sink is not None or format in STORES_EXTRA
+    linked = _count_documents(log.watch_linked(linked) if log else linked, counts, has_extra=has_extra)
     if sink is not None:
         sink(linked)
     elif format in OUTPUTS:
-        write_output(_writable(linked, counts, log), format, OutputContext(path, source, text, style, options, force))
+        context = OutputContext(path, pipeline.source(), text, style, options, force)
+        write_output(_writable(linked, counts, log), format, context)
     else:
         written = write_linked_corpus(linked, path, format, force=force, style=style)
         counts.left_out += len(written.skipping_problems)
         if log:
             for problem in written.problems:
                 log.add(problem)
-        counts.lost = written.lost
+        counts.lost.update(written.lost)
     return counts
 
 
@@ -218,7 +175,9 @@ def _documents(items: Iterable[Item], counts: LinkCounts) -> Iterator[Document]:
             yield item
 
 
-def _count_documents(linked: Iterable[LinkedDocument], counts: LinkCounts) -> Iterator[LinkedDocument]:
+def _count_documents(linked: Iterable[LinkedDocument], counts: LinkCounts, *, has_extra: bool) -> Iterator[LinkedDocument]:
     for each in linked:
         counts.add(each)
+        if not has_extra and any(link.extra for link in each.links):
+            counts.lost[EXTRA] += 1
         yield each

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from onym.corpora.problems import require_complete
-from onym.kb.ranking import ConceptMask
-from onym.linkers.base import Linker
 from onym.outputs.base import NO_OPTIONS, ExportOptions, TermContext, check_terms, write_term_output
 from onym.outputs.terms import TermMapping, TermTable, term_document
 from onym.pipeline.pipeline import Pipeline
@@ -23,7 +21,6 @@ from onym.types import IdStyle, LinkedDocument, Progress, Row, require_text, sil
 
 MAPPED_COLUMNS = ("concept_id", "preferred_name", "matched_name", "score", "confidence", "nil_reason")
 """Columns of the result for a term."""
-_TOP_K = 5  # default number of candidates of a linker without a pipeline
 _NOTHING: Row = dict.fromkeys(MAPPED_COLUMNS)
 
 
@@ -68,14 +65,8 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def map_terms(
-    table: TermTable, linker: Linker | Pipeline, *, top_k: int | None = None, only: ConceptMask | None = None
-) -> Iterator[TermMapping]:
-    """Yield each row with at most `top_k` candidates of its term; an empty cell has no candidates.
-
-    A linker gives 5 candidates by default, a pipeline as many as its options say. Concepts outside of `only` are ignored;
-    `only` does not apply to a pipeline, which has a filter of its own.
-    """
+def map_terms(table: TermTable, pipeline: Pipeline, *, top_k: int | None = None) -> Iterator[TermMapping]:
+    """Yield each row with at most `top_k` candidates of its term, or as many as the pipeline gives; an empty cell has none."""
     rows: deque[tuple[Any, ...]] = deque()
 
     def terms() -> Iterator[str]:
@@ -83,38 +74,31 @@ def map_terms(
             rows.append(values)
             yield cell_text(values[table.column])
 
-    for linked in link_terms(terms(), linker, top_k=top_k or _TOP_K, only=only):
+    for linked in link_terms(terms(), pipeline):
         mapping = TermMapping.of(rows.popleft(), linked)
         yield replace(mapping, candidates=mapping.candidates[:top_k])
 
 
-def link_terms(
-    terms: Iterable[str], linker: Linker | Pipeline, *, top_k: int = _TOP_K, only: ConceptMask | None = None
-) -> Iterator[LinkedDocument]:
+def link_terms(terms: Iterable[str], pipeline: Pipeline) -> Iterator[LinkedDocument]:
     """Yield each term as a linked document with one mention, or without mentions if the term is empty. Problems are raised.
 
     >>> from onym.kb import KnowledgeBase
     >>> from onym.linkers.exact import ExactLinker
-    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
-    >>> [len(linked.links) for linked in link_terms(["Fever", ""], linker)]
+    >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
+    >>> [len(linked.links) for linked in link_terms(["Fever", ""], pipeline)]
     [1, 0]
     """
     documents = (term_document(term, str(number)) for number, term in enumerate(terms, 1))
-    if isinstance(linker, Pipeline):
-        return require_complete(linker.for_terms().link_many(documents))
-    return require_complete(linker.link(documents, top_k=top_k, only=only))
+    return require_complete(pipeline.for_terms().link_many(documents))
 
 
-def map_to_rows(
-    terms: Sequence[Any], linker: Linker | Pipeline, *, top_k: int = _TOP_K, only: ConceptMask | None = None
-) -> list[Row]:
+def map_to_rows(terms: Sequence[Any], pipeline: Pipeline) -> list[Row]:
     """Return a row of `MAPPED_COLUMNS` for each term; all values are None for a missing term."""
     for number, term in enumerate(terms, 1):
         if term is not None:
             require_text(term, where=f"row {number}")
     distinct = [term for term in dict.fromkeys(terms) if term is not None]
-    linked = link_terms(distinct, linker, top_k=top_k, only=only)
-    rows = {term: _cut(each) for term, each in zip(distinct, linked, strict=True)}
+    rows = {term: _cut(linked) for term, linked in zip(distinct, link_terms(distinct, pipeline), strict=True)}
     return [_NOTHING if term is None else rows[term] for term in terms]
 
 
@@ -125,11 +109,10 @@ def _cut(linked: LinkedDocument) -> Row:
 def map_table(
     path: Path,
     column: str,
-    linker: Linker | Pipeline,
+    pipeline: Pipeline,
     output: Path,
     *,
     top_k: int | None = None,
-    only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
     options: ExportOptions = NO_OPTIONS,
@@ -138,18 +121,15 @@ def map_table(
     """Map a column of terms, write the result to `output` (`-` is stdout), and return counts. The extension sets the format."""
     require_mapping(path, column, output, force=force, options=options)
     table = read_terms(path, column)
-    return write_mappings(
-        table, linker, output, top_k=top_k, only=only, style=style, force=force, options=options, progress=progress
-    )
+    return write_mappings(table, pipeline, output, top_k=top_k, style=style, force=force, options=options, progress=progress)
 
 
 def write_mappings(
     table: TermTable,
-    linker: Linker | Pipeline,
+    pipeline: Pipeline,
     output: Path,
     *,
     top_k: int | None = None,
-    only: ConceptMask | None = None,
     style: IdStyle = "obo",
     force: bool = False,
     options: ExportOptions = NO_OPTIONS,
@@ -157,9 +137,8 @@ def write_mappings(
 ) -> Counter[str]:
     """Map an open table and return counts; call `require_mapping` first."""
     counts = new_counts()
-    mappings = count_mappings(map_terms(table, linker, top_k=top_k, only=only), counts, progress)
-    source = linker.linker if isinstance(linker, Pipeline) else linker
-    write_term_output(mappings, TermContext(output, table.columns, source, counts, style, top_k, options), force=force)
+    mappings = count_mappings(map_terms(table, pipeline, top_k=top_k), counts, progress)
+    write_term_output(mappings, TermContext(output, table.columns, pipeline, counts, style, top_k, options), force=force)
     return counts
 
 

@@ -386,7 +386,7 @@ def check_terms(path: Path, options: ExportOptions) -> None:  # noqa: ARG001 - o
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
     """Write mappings as `source_to_concept_map`."""
-    options, order = context.options, context.linker.kb.order
+    options, order = context.options, context.pipeline.kb.order
     named = options.source_system or SOURCE_VOCABULARY
     table = SourceMap(site_concepts(options, order.vocabularies), named, context.code_column, options.vocabularies)
     write_source_map(mappings, table, context.counts, file)

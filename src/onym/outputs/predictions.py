@@ -13,7 +13,7 @@ distinguish documents with the same id.
 An answer is an id (or a list of ids for a composite mention), its score, and the number of the matched name: answers with the
 same number share a name. Answers are sorted best first. If `source.order` in the header says that ties are decided, the order
 of answers with equal scores is meaningful; otherwise they are ties. A mention may also have `tied`, `detection_score`, `stage`,
-`confidence`, `nil_reason` and `assertion`, as in `onym.Link`; absent values are unknown. The JSON Schema of a line is
+`confidence`, `nil_reason`, `assertion` and `extra`, as in `onym.Link`; absent values are unknown. The JSON Schema of a line is
 `schemas/predictions-2.schema.json`.
 """
 
@@ -32,8 +32,8 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from onym import fields
 from onym.corpora.problems import require_complete
 from onym.errors import InputError
-from onym.linkers.base import DECIDED
 from onym.outputs.base import OutputContext
+from onym.pipeline.pipeline import DECIDED
 from onym.store.files.json import parse_line
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
@@ -113,6 +113,7 @@ class Prediction(LinkEvidence):
     answers: tuple[Answer, ...]
     source: str = ""
     ordinal: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def document_key(self) -> DocumentKey:
@@ -238,7 +239,7 @@ def prediction_of(link: Link, document: Document) -> Prediction:
     if not link.candidates and link.nil_reason == "no-candidate":
         known.pop("nil_reason")  # omitted, because an empty list of answers implies it
     mention, answers = link.mention, _answers(link.candidates)
-    return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, **known)
+    return Prediction(document.id, mention.start, mention.end, answers, document.source, document.ordinal, link.extra, **known)
 
 
 ENDINGS = (".jsonl",)
@@ -332,7 +333,8 @@ def _plain(line: Line) -> dict[str, Any]:
 def _prediction_plain(one: Prediction) -> dict[str, Any]:
     answers = [[ids[0] if len(ids) == 1 else list(ids), score, name] for ids, score, name in one.answers]
     span = {"start": one.start, "end": one.end}
-    return {"document": one.document_id, **_origin(one), **span, "answers": answers, **fields.to_plain(one, _EVIDENCE)}
+    more = fields.to_plain(one, _EVIDENCE) | ({"extra": dict(one.extra)} if one.extra else {})
+    return {"document": one.document_id, **_origin(one), **span, "answers": answers, **more}
 
 
 def _origin(one: Line) -> dict[str, Any]:
@@ -370,9 +372,10 @@ def _line(value: object, where: str) -> Line:
             found = tuple(_answer(answer, where) for answer in answers)
             try:
                 known = fields.from_plain(more, _EVIDENCE)
+                extra = fields.object_in(more, "extra")
             except ValueError as e:
                 raise _make_error(where) from e
-            return Prediction(document_id, start, end, found, *_read_origin(more, where), **known)
+            return Prediction(document_id, start, end, found, *_read_origin(more, where), extra, **known)
     raise _make_error(where)
 
 

@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 from onym._version import __version__
 from onym.kb import KnowledgeBase
-from onym.linkers.base import AnswerSource
 from onym.outputs.base import TermContext
 from onym.outputs.terms import TermMapping, display_name
+from onym.pipeline.pipeline import Pipeline
 from onym.store.files.lines import iter_blocks
 from onym.store.files.source import InputFile
 from onym.text.normal import normal_name
@@ -47,14 +47,14 @@ _MEASURES = {"tfidf": "cosine of character 3-gram TF-IDF"}
 
 def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermContext) -> None:
     """Write the answer of each term, or with `context.top_k` its best candidates; other terms have no row."""
-    linker = context.linker
+    pipeline = context.pipeline
     rows = [
-        _row(mapping, candidate, linker)
+        _row(mapping, candidate, pipeline)
         for mapping in mappings
         for candidate in (mapping.candidates[: context.top_k] if context.top_k else filter(None, [mapping.answer]))
     ]
-    content = json.dumps([linker.config, linker.kb.digest, rows])
-    facts = [f'object_source_version: "{linker.kb.digest}"', f'comment: "linker {linker.config["linker"]}"']
+    content = json.dumps([pipeline.linker.config, pipeline.kb.digest, rows])
+    facts = [f'object_source_version: "{pipeline.kb.digest}"', f'comment: "linker {pipeline.linker.config["linker"]}"']
     write_sssom(file, COLUMNS, rows, content, facts)
 
 
@@ -104,19 +104,19 @@ def read_sssom(path: Path) -> Iterator[dict[str, str]]:
         yield {name: cell for name, cell in row.items() if name is not None}
 
 
-def _row(mapping: TermMapping, candidate: Candidate, linker: AnswerSource) -> tuple[str, ...]:
+def _row(mapping: TermMapping, candidate: Candidate, pipeline: Pipeline) -> tuple[str, ...]:
     is_name = normal_name(candidate.name) == normal_name(mapping.term)
     return (
         mapping.term,
         "rdfs literal",
         "skos:exactMatch" if mapping.is_exact and candidate is mapping.answer else "skos:closeMatch",
         candidate.concept_id,
-        display_name(candidate, linker.kb),
+        display_name(candidate, pipeline.kb),
         "semapv:LexicalMatching" if is_name else "semapv:LexicalSimilarityThresholdMatching",
-        "skos:prefLabel" if _is_preferred(candidate, linker.kb) else "skos:altLabel",
+        "skos:prefLabel" if _is_preferred(candidate, pipeline.kb) else "skos:altLabel",
         candidate.name,
         "1.0" if is_name else f"{candidate.score:.6f}",
-        "equality of normalised names" if is_name else _MEASURES.get(str(linker.config["linker"]), "the linker's score"),
+        "equality of normalised names" if is_name else _MEASURES.get(pipeline.linker.config["linker"], "the linker's score"),
         f"{mapping.confidence:.3f}" if mapping.confidence is not None and candidate is mapping.candidates[0] else "",
     )
 

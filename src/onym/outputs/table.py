@@ -75,7 +75,8 @@ def write_terms(mappings: Iterable[TermMapping], file: BinaryIO, context: TermCo
     """Write a table with its original columns, the best concept, and all candidates."""
     is_sheet = context.path.suffix == ".xlsx"
     rows = (
-        [*_own_cells(mapping, is_sheet=is_sheet), *values_of(mapping, context.linker.kb, context.style)] for mapping in mappings
+        [*_own_cells(mapping, is_sheet=is_sheet), *values_of(mapping, context.pipeline.kb, context.style)]
+        for mapping in mappings
     )
     write_rows(rows, columns_of(context.columns), context.path, file)
 

@@ -245,7 +245,8 @@ def require_own_paths(config: PipelineConfig, files: Iterable[str], where: str) 
     """
     folders = {name[:at] for name in files for at in range(len(name)) if name[at] == "/"}
     paths = [config.kb.path, *(reference.path for reference in config.references())]
-    components = [part.model_dump(mode="json") for part in (config.detector, config.linker) if part is not None]
+    parts = (config.detector, config.linker, *config.components)
+    components = [part.model_dump(mode="json") for part in parts if part is not None]
     foreign = [path for path in paths if path not in folders] + [text for text in _texts(components) if _leads_out(text)]
     if foreign:
         raise _make_error(f"the pipeline refers to {format_id(foreign[0]) or 'an empty path'}, which is not in the pack", where)

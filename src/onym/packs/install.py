@@ -56,6 +56,7 @@ from onym.packs.recipe import (
 )
 from onym.parts import ModelReference, OpenContext
 from onym.pipeline.config import FILE as PIPELINE
+from onym.pipeline.config import PipelineOptions
 from onym.pipeline.folder import build_pipeline, store_calibration
 from onym.store.artefact import POINTER
 from onym.store.download import Patience
@@ -259,9 +260,10 @@ def _make_pipeline(recipe: PipelineRecipe, work: Path, progress: Progress) -> No
         work,
         linker=design.linker,
         detector=design.detector,
+        options=PipelineOptions.of(design.option_values()),
+        components=design.components,
         force=True,
         context=OpenContext(progress=progress),
-        **design.option_values(),
     )
     if recipe.trained is not None and recipe.trained.calibration:
         trained = read_pipeline(pack_folder(recipe.trained.pack))

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from functools import lru_cache, partial
 from pathlib import Path
 from weakref import finalize
 
 from onym.errors import InputError
-from onym.parts import OpenContext
-from onym.pipeline.config import FILE, PipelineConfig
+from onym.parts import OpenContext, require_digest
+from onym.pipeline.config import FILE, PipelineConfig, digest_of
 from onym.pipeline.folder import open_pipeline, read_folder
 from onym.pipeline.pipeline import Pipeline
 from onym.store.artefact import POINTER
@@ -59,8 +60,19 @@ def load(folder: Path | str, *, context: OpenContext | None = None, prefer: Sequ
         config = _read(path, str(folder))
         config = config.model_copy(update={"prefer": tuple(prefer)}) if prefer else config
         pipeline = open_pipeline(config, path, context)
+        name = str(folder) if not Path(folder).exists() else str(Path(folder).absolute())
+        pipeline.reopen = partial(load_again, name, tuple(prefer), digest_of(config))
         finalize(pipeline.kb, stack.pop_all().close)  # the lock is released with the KB, which copies of the pipeline share
         return pipeline
+
+
+@lru_cache(4)  # a worker process that receives a pipeline with each of its tasks opens it once
+def load_again(folder: str, prefer: tuple[str, ...], digest: str) -> Pipeline:
+    """Open a pipeline that was sent from another process; raise IntegrityError if it has changed since."""
+    config = read_pipeline(folder)
+    found = digest_of(config.model_copy(update={"prefer": prefer}) if prefer else config)
+    require_digest(folder, digest, found, Path(folder))
+    return load(folder, prefer=prefer)
 
 
 def read_pipeline(folder: Path | str) -> PipelineConfig:

@@ -5,8 +5,18 @@ A pipeline refers to its knowledge base and models by path and digest, and canno
 
 from __future__ import annotations
 
+from onym.pipeline.component import ComponentConfig, after_link, before_link, component_config
 from onym.pipeline.config import PipelineConfig, PipelineOptions
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 
-__all__ = ["Pipeline", "PipelineConfig", "PipelineOptions", "build_pipeline"]
+__all__ = [
+    "ComponentConfig",
+    "Pipeline",
+    "PipelineConfig",
+    "PipelineOptions",
+    "after_link",
+    "before_link",
+    "build_pipeline",
+    "component_config",
+]

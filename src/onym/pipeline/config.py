@@ -1,4 +1,4 @@
-"""The configuration of a pipeline: its options, its components, and `pipeline.json` (format 2). Unknown keys are rejected.
+"""The configuration of a pipeline: its options, its components, and `pipeline.json` (format 3). Unknown keys are rejected.
 
 Each linker and detector has its own configuration class, which the registry finds by the short name in `kind`. Components from
 plug-ins are recorded with their package and version.
@@ -18,11 +18,12 @@ from onym.detect.base import AnyDetector, DetectorConfig
 from onym.errors import IntegrityError
 from onym.kb.ranking import ConceptFilter
 from onym.linkers.base import AnyLinker, LinkerConfig
-from onym.parts import ModelReference
-from onym.registry import DETECTORS, LINKERS
+from onym.parts import ModelReference, PartConfig
+from onym.pipeline.component import AnyComponent
+from onym.registry import COMPONENTS, DETECTORS, LINKERS, Registry
 
 FILE = "pipeline.json"
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 
 
 class Reference(Strict):
@@ -72,10 +73,11 @@ def digest_of(config: Strict) -> str:
 
 
 class PipelineOptions(ConceptFilter):
-    """The options of a pipeline, with the filter of its concepts.
+    """The options of a pipeline, with the filter of its concepts: one object for every way to ask for answers.
 
-    Each field is a key of `pipeline.json` and of the table `pipeline` of a recipe, a keyword of `build_pipeline` and
-    `Pipeline`, and a command-line option.
+    Each field is a key of `pipeline.json` and of the table `pipeline` of a recipe, and an option of `onym link`, `map`,
+    `explain`, `batch plan`, `serve` and `mcp`. There, only the fields that were given change the pipeline
+    (`Pipeline.with_options`).
     """
 
     restrict: bool = Field(
@@ -92,7 +94,24 @@ class PipelineOptions(ConceptFilter):
     threshold: float | None = Field(
         default=None, allow_inf_nan=False, description="Minimum score; below it a mention is left unlinked (NIL)."
     )
+    precision: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        exclude_if=lambda precision: precision is None,
+        description="Target precision, such as 0.95, for a calibrated pipeline. Less confident answers are left unlinked "
+        "(NIL), and their candidates are kept.",
+    )
+    coverage: float | None = Field(
+        default=None,
+        gt=0,
+        lt=1,
+        exclude_if=lambda coverage: coverage is None,
+        description="Target coverage, such as 0.90, for a calibrated pipeline: the smallest set of candidates that contains "
+        "the right concept this often (conformal prediction).",
+    )
     top_k: int = Field(default=10, ge=1, le=1000, description="Maximum number of candidates per mention.")
+    expand_abbreviations: bool = Field(default=True, description="Expand abbreviations that the document defines.")
     assertion: bool = Field(
         default=True,
         description="Whether to mark mentions that are negated, possible, historical, hypothetical or about a family member "
@@ -118,10 +137,11 @@ class PipelineOptions(ConceptFilter):
 
 
 class PipelineComponents(Strict):
-    """The detector and the linker of a pipeline. Without a detector, mentions must be annotated."""
+    """The parts of a pipeline. Without a detector, mentions must be annotated. `components` run in this order."""
 
     detector: AnyDetector | None
     linker: AnyLinker
+    components: tuple[AnyComponent, ...] = Field(default=(), exclude_if=lambda components: not components)
 
     def references(self) -> list[ModelReference]:
         """Return all references to models, including those of nested components."""
@@ -137,7 +157,9 @@ class PipelineComponents(Strict):
     def with_references(self, change: Callable[[ModelReference], ModelReference]) -> Self:
         """Return a copy with `change` applied to every reference to a model."""
         detector = self.detector and self.detector.with_references(change)
-        return self.model_copy(update={"detector": detector, "linker": self.linker.with_references(change)})
+        components = tuple(component.with_references(change) for component in self.components)
+        own = {"detector": detector, "linker": self.linker.with_references(change), "components": components}
+        return self.model_copy(update=own)
 
 
 class PipelineDesign(PipelineOptions, PipelineComponents):
@@ -147,7 +169,7 @@ class PipelineDesign(PipelineOptions, PipelineComponents):
 class _Built(Strict):
     """The part of a pipeline configuration that is added at build time. `onym` is the version of Onym that built it."""
 
-    format: Literal[2] = FORMAT
+    format: Literal[3] = FORMAT
     onym: str
     kb: Reference
 
@@ -167,16 +189,24 @@ class PipelineConfig(PipelineDesign, _Built):
         return self.model_copy(update={"term_calibration" if fitted.mentions == "terms" else "calibration": fitted})
 
 
-def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn, ...]:
-    """Return the plug-in packages of components, also nested ones, that are not built in.
+_REGISTRIES = {registry.kind: registry for registry in (LINKERS, DETECTORS, COMPONENTS)}
+
+
+def _registry_of(config: PartConfig) -> Registry:
+    if isinstance(config, LinkerConfig):
+        return LINKERS
+    return DETECTORS if isinstance(config, DetectorConfig) else COMPONENTS
+
+
+def find_plug_ins(*parts: PartConfig | None) -> tuple[PlugIn, ...]:
+    """Return the plug-in packages of the parts of a pipeline, also nested ones, that are not built in.
 
     >>> from onym.linkers import linker_config
     >>> find_plug_ins(linker_config("exact"), None)
     ()
     """
     nested = (each for part in parts if part is not None for each in part.all_parts())
-    found = ((LINKERS if isinstance(each, LinkerConfig) else DETECTORS).part(each.kind) for each in nested)
-    plug_ins = (part for part in found if not part.is_built_in)
+    plug_ins = (part for each in nested if not (part := _registry_of(each).part(each.kind)).is_built_in)
     named = (PlugIn(kind=part.kind, name=part.name, package=part.package, version=part.version) for part in plug_ins)
     return tuple({(each.kind, each.name): each for each in named}.values())
 
@@ -184,7 +214,7 @@ def find_plug_ins(*parts: LinkerConfig | DetectorConfig | None) -> tuple[PlugIn,
 def require_plug_ins(values: dict[str, Any], where: str) -> None:
     """Raise IntegrityError if a plug-in is not installed; called before the components are parsed."""
     for named in _plug_ins(values.get("plug_ins")):
-        registry = LINKERS if named.kind == LINKERS.kind else DETECTORS
+        registry = _REGISTRIES.get(named.kind, DETECTORS)
         if named.name not in registry.names:
             what = f"the {named.kind} {named.name!r} comes from {named.package} {named.version}, which is not installed"
             raise IntegrityError("plug-in-missing", what, where=where, fix=f"pip install {named.package}=={named.version}")

@@ -8,7 +8,7 @@ matched name     the matching name of the knowledge base, with its kind and sour
 reasons          names and annotated mentions that support the concept
 effects          contributions of reranker features to the score, relative to the runner-up
 runner-up        the second candidate, and the difference of the scores
-decided by       the rule of the corrections that gave the answer
+decided by       the part that decided the answer: a rule of the corrections, the name, or a stage of the linker
 not linked       why the mention is not linked
 not a mention    names of the knowledge base in the text that the detector did not take as mentions, with the reason
 source           everything that the link depends on: digests of knowledge base and models, options
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
@@ -26,8 +26,10 @@ from onym.corrections.corrections import STAGE, Corrections
 from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
-from onym.rerank.evidence import Evidence, evidence_of
-from onym.text.analysis import analyse, analysis_of
+from onym.pipeline.link import LinkOptions
+from onym.pipeline.prepare import Prepared
+from onym.rerank.evidence import Evidence
+from onym.text.queries import Query, queries_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, select_relatives, style_id
 
 _EFFECTS = 5  # maximum number of feature effects in the lines for readers
@@ -46,6 +48,7 @@ _REASONS = {
     "species-document": "the document names {text} {value:.0f} times",
     "species-cues": "the document has words that hint at {text}, {value:.0f} times",
 }
+_DECIDED_BY = {"name": "the name", "correction": "a correction", "rerank": "the reranker", "exact": "exact match"}
 _NOT_LINKED = {
     "no-candidate": "no name of the knowledge base matches",
     "below-threshold": "the score is below the minimum",
@@ -59,7 +62,8 @@ _NOT_LINKED = {
 class Explanation:
     """Why a mention was linked to its concept, or not linked. `parents` has the parents of the candidates by concept id.
 
-    `correction` says which rule gave the answer, if it was corrected.
+    `correction` says which rule gave the answer, if it was corrected. `decided_by` is the part of the pipeline that decided:
+    `name` (the name has this concept alone, or first of all), `correction`, the stage of a linker, or the linker.
     """
 
     link: Link
@@ -70,6 +74,7 @@ class Explanation:
     source: dict[str, Any]
     parents: dict[str, tuple[Relative, ...]] = field(default_factory=dict)
     correction: str | None = None
+    decided_by: str = ""
 
     @property
     def runner_up(self) -> Candidate | None:
@@ -102,6 +107,7 @@ class Explanation:
             "nil_reason": link.nil_reason,
             "assertion": ",".join(link.assertion or ()) or None,
             "correction": self.correction,
+            "decided_by": self.decided_by or None,
             "reasons": [asdict(each) for each in self.evidence.reasons],
             "effects": [_without_nan(asdict(each)) for each in self.evidence.effects],
             "runner_up": None if self.runner_up is None else style_id(self.runner_up.concept_id),
@@ -133,7 +139,8 @@ class Explanation:
             yield above
         yield f"matched name: {best.name!r}{self._provenance()}"
         certainty = "" if link.confidence is None else f", confidence {link.confidence:.2f}"
-        yield f"score {best.score:.3f}{certainty}{f', by {link.stage}' if link.stage else ''}"
+        decided = f", decided by {_DECIDED_BY.get(self.decided_by, self.decided_by)}" if self.decided_by else ""
+        yield f"score {best.score:.3f}{certainty}{decided}"
         for reason in self.evidence.reasons:
             yield f"because {_REASONS[reason.kind].format(text=reason.text, value=reason.value)}"
         if link.tied:
@@ -217,37 +224,52 @@ class Explanations(list[Explanation]):
             yield f"<p>{escape(self.note)}</p>"
 
 
-def explain_linked(
-    linked: LinkedDocument,
-    linker: Linker,
-    detector: Detector | None,
-    source: dict[str, Any],
-    corrections: Corrections | None = None,
-) -> Explanations:
-    """Explain the links of a document, and the names in it that the detector did not take as mentions."""
-    doc = analyse(replace(linked.document, mentions=tuple(link.mention for link in linked.links)))
-    known = analysis_of(doc).abbreviations
-    explained = (
-        Explanation(
-            link,
-            known.expand(link.mention.surface) or None,
-            *_provenance(linker.kb, link),
-            evidence,
-            source,
-            _parents_of_candidates(linker.kb, link),
-            corrections.explain(doc, link.mention) if corrections and link.stage == STAGE else None,
-        )
-        for link, evidence in zip(linked.links, evidence_of(linker, doc, linked.links), strict=True)
-    )
-    rejections = _find_rejections(linked, detector)
-    note = "" if linked.links or rejections else _explain_nothing(detector)
-    return Explanations(linked, explained, rejections, note)
+@dataclass(frozen=True)
+class Explaining:
+    """What explanations need of a pipeline."""
 
+    linker: Linker
+    detector: Detector | None
+    corrections: Corrections | None
+    link_options: LinkOptions
+    source: dict[str, Any]
 
-def _find_rejections(linked: LinkedDocument, detector: Detector | None) -> list[Rejection]:
-    """Return the names that the detector did not take as mentions; empty if the document has annotated mentions."""
-    is_annotated = any(link.detection_score is None for link in linked.links)
-    return detector.find_rejections(linked.document) if isinstance(detector, FindsRejections) and not is_annotated else []
+    def explain(self, prepared: Prepared, linked: LinkedDocument) -> Explanations:
+        """Explain the links of a document, and the names in it that the detector did not take as mentions.
+
+        `prepared` is what the steps before linking returned for the document.
+        """
+        document, kb = prepared.document, self.linker.kb
+        queries = queries_of(document, expand=self.link_options.expand)
+        evidences = self.linker.evidence(queries, linked.links)
+        explained = [
+            Explanation(
+                link,
+                query.definition.long if query.definition else None,
+                *_provenance(kb, link),
+                evidence,
+                self.source,
+                _parents_of_candidates(kb, link),
+                self.corrections.explain_rule(found.rule) if self.corrections and found.rule and link.stage == STAGE else None,
+                self._decided_by(query, link),
+            )
+            for link, query, found, evidence in zip(linked.links, queries, prepared.found, evidences, strict=True)
+        ]
+        is_annotated, detector = bool(prepared.original.mentions), self.detector
+        rejections = detector.find_rejections(document) if isinstance(detector, FindsRejections) and not is_annotated else []
+        note = "" if linked.links or rejections else _explain_nothing(detector)
+        return Explanations(linked, explained, rejections, note)
+
+    def _decided_by(self, query: Query, link: Link) -> str:
+        """Return the part that decided the answer: a correction, the name, a stage of the linker, or the linker."""
+        if link.stage == STAGE or not link.candidates:
+            return link.stage or ""
+        kb = self.linker.kb
+        if self.link_options.names:
+            concept = kb.order.meaning(kb.names.find(query.text), self.link_options.allowed)
+            if concept >= 0 and kb.concept_ids[concept] == link.candidates[0].concept_id:
+                return "name"
+        return link.stage or str(self.linker.config["linker"])
 
 
 def _explain_nothing(detector: Detector | None) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -22,6 +23,7 @@ from onym.kb.ranking import select_concepts
 from onym.linkers import linker_config, open_linker
 from onym.linkers.base import LinkerConfig
 from onym.parts import ModelReference, OpenContext, PartConfig, relative_path, require_digest
+from onym.pipeline.component import Component, ComponentConfig, component_config
 from onym.pipeline.config import (
     FILE,
     FORMAT,
@@ -29,6 +31,7 @@ from onym.pipeline.config import (
     PipelineConfig,
     PipelineOptions,
     Reference,
+    digest_of,
     find_plug_ins,
     require_plug_ins,
 )
@@ -45,32 +48,35 @@ def build_pipeline(
     *,
     linker: LinkerConfig | str = "exact",
     detector: DetectorConfig | str | None = "dictionary",
+    options: PipelineOptions | None = None,
+    components: Sequence[ComponentConfig | str] = (),
     force: bool = False,
     context: OpenContext | None = None,
-    **options: Any,
 ) -> Pipeline:
     """Open a new pipeline and write its folder. If the pipeline cannot be opened, nothing is written.
 
-    The folder may contain the knowledge base and models. `linker` and `detector` are configurations or short names; if
-    `detector` is None, mentions must be annotated. `options` are the fields of `PipelineOptions`.
+    The folder may contain the knowledge base and models. `linker`, `detector` and `components` are configurations or short
+    names; if `detector` is None, mentions must be annotated.
 
     >>> folder = getfixture("tmp_path") / "pipeline"
-    >>> build_pipeline(getfixture("tiny_kb"), folder, top_k=3).link("fever").links[0].concept_id
+    >>> pipeline = build_pipeline(getfixture("tiny_kb"), folder, options=PipelineOptions(top_k=3))
+    >>> pipeline.link("fever").links[0].concept_id
     'mesh:D005334'
     """
     folder, context = Path(folder), context or OpenContext()
     require_file(folder / FILE, force=force)
-    values = PipelineOptions.of(options).option_values()
     linker = linker_config(linker) if isinstance(linker, str) else linker
     detector = detector_config(detector) if isinstance(detector, str) else detector
+    chosen = tuple(component_config(each) if isinstance(each, str) else each for each in components)
     config = PipelineConfig.of(
         {
             "onym": __version__,
             "kb": Reference(path=relative_path(Path(kb), folder), digest=KnowledgeBase.open(kb).digest),
             "detector": detector,
             "linker": linker,
-            "plug_ins": find_plug_ins(linker, detector),
-            **values,
+            "components": chosen,
+            "plug_ins": find_plug_ins(linker, detector, *chosen),
+            **(options or PipelineOptions()).option_values(),
         }
     ).with_references(lambda reference: reference.pin(folder, context))
     pipeline = open_pipeline(config, folder, context)
@@ -125,12 +131,13 @@ def parse_pipeline(data: bytes, where: str) -> PipelineConfig:
 def _require_format(values: dict[str, object], where: str) -> None:
     if values.get("format") != FORMAT:
         what = f"pipeline.json has format {values.get('format')!r}, but this version of Onym reads format {FORMAT}"
-        raise IntegrityError("pipeline-version", what, where=where, fix="build the pipeline again")
+        fix = "make it anew with the same options: onym get NAME, onym pipeline build or onym train pipeline"
+        raise IntegrityError("pipeline-version", what, where=where, fix=fix)
 
 
 def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | None = None) -> Pipeline:
     """Open the pipeline of a configuration; its paths are relative to `folder`."""
-    context = context or OpenContext()
+    context, stored = context or OpenContext(), digest_of(config)
     kb = KnowledgeBase.open(folder / config.kb.path, verify=context.verify, prefer=config.prefer)
     require_digest(config.kb.path, config.kb.digest, kb.digest, folder)
     only = select_concepts(kb, config)
@@ -142,14 +149,25 @@ def open_pipeline(config: PipelineConfig, folder: Path, context: OpenContext | N
     found = config.detector
     detector = None if found is None else open_detector(found, kb, context, only=detected)
     _log.info("opened %s: detector %s, linker %s", folder, found.kind if found else "none", config.linker.kind)
-    return Pipeline(
+    pipeline = Pipeline(
         linker,
         detector,
+        PipelineOptions.of(config.option_values()),
+        components=[Component.open(component, kb) for component in config.components],
         only=only,
         calibration=config.calibration,
         term_calibration=config.term_calibration,
-        **config.option_values(),
     )
+    pipeline.reopen = partial(open_again, str(folder.absolute()), stored)
+    return pipeline
+
+
+@lru_cache(4)  # a worker process that receives a pipeline with each of its tasks opens it once
+def open_again(folder: str, digest: str) -> Pipeline:
+    """Open a pipeline that was sent from another process; raise IntegrityError if its folder has changed since."""
+    config = read_folder(Path(folder))
+    require_digest(folder, digest, digest_of(config), Path(folder))
+    return open_pipeline(config, Path(folder))
 
 
 def describe(config: PipelineConfig) -> list[tuple[str, str]]:
@@ -163,6 +181,7 @@ def describe(config: PipelineConfig) -> list[tuple[str, str]]:
     rows += [(f"detector {name}", value) for name, value in _non_default_options(config.detector)]
     rows += [("linker", config.linker.kind), *_non_default_options(config.linker)]
     rows += [(name, _show_option(name, value)) for name, value in config.non_default_options().items()]
+    rows += [("component", component.kind) for component in config.components]
     calibrations = (("calibrated on", config.calibration), ("terms calibrated on", config.term_calibration))
     rows += [(name, _show_calibration(fitted)) for name, fitted in calibrations if fitted]
     rows += [("plug-in", f"{each.kind} {each.name} of {each.package} {each.version}") for each in config.plug_ins]

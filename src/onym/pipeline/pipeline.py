@@ -1,129 +1,65 @@
-"""The pipeline class, which links texts and adds confidences, and a check for drift from the calibration data."""
+"""The pipeline: texts in, links out, in four steps."""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from copy import copy
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
-from onym.calibrate import Answers, PrecisionCurve, ScoredAnswer, require_coverage
-from onym.calibrate.estimators import MAX_INDEX
+from onym._version import __version__
 from onym.corpora.problems import require_complete
-from onym.corrections.corrections import CorrectedMentions, Corrections
+from onym.corrections.corrections import Corrections
 from onym.corrections.file import read_corrections
-from onym.corrections.rules import CASE_SENSITIVE_BELOW
-from onym.detect.base import Detected, Detector
+from onym.corrections.rules import CASE_SENSITIVE_BELOW, Rule
+from onym.detect.base import Detector
 from onym.errors import ConfigError, InputError
-from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, select_concepts
-from onym.linkers.base import Linker, describe_filter, link_among, source_of, without_confidence
+from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, describe_mask, select_concepts
+from onym.linkers.base import Linker
+from onym.pipeline.component import Component, ComponentConfig, component_config, run_before
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
-from onym.text.analysis import AnalysedDocument, analyse, plain
-from onym.text.typography import fold_document, restore_text, with_text
-from onym.types import Candidate, Document, Link, LinkedDocument, iter_checked, require_text
+from onym.pipeline.detect import detect
+from onym.pipeline.finish import Finishing, confidence_of
+from onym.pipeline.link import IdleLinkings, Linking, LinkOptions
+from onym.pipeline.prepare import Prepared, prepare
+from onym.types import Document, LinkedDocument, iter_checked, require_text
 
 if TYPE_CHECKING:
     from onym.pipeline.explanation import Explanations
 
-
-class Confidence:
-    """Adds confidences to links: the probability that the best candidate is right.
-
-    With `precision`, links whose confidence is too low for this precision are left unlinked (NIL). With `coverage`, candidates
-    are cut to the smallest set that contains the right concept with this probability. `is_name_of` says whether a concept,
-    given by its id, has a name.
-    """
-
-    def __init__(
-        self,
-        fitted: FittedCalibration,
-        precision: float | None = None,
-        coverage: float | None = None,
-        is_name_of: Callable[[str, str], bool] = lambda _concept_id, _surface: False,
-    ) -> None:
-        self._calibration, self._by_type, self._is_name_of = fitted.calibration, fitted.by_type, is_name_of
-        self._uses_names = any(each.uses_names for each in (fitted.calibration, *fitted.by_type.values()))
-        self._least = None if precision is None else _threshold(fitted.calibration.curve, precision)
-        self._coverage = None if coverage is None else require_coverage(coverage)
-
-    def of(self, links: Sequence[Link]) -> list[Link]:
-        """Return the links with confidences. Links without candidates are unchanged."""
-        confidences = iter(self._estimate([link for link in links if link.candidates]))
-        return [self._above_threshold(link, next(confidences)) if link.candidates else link for link in links]
-
-    def _estimate(self, links: Sequence[Link]) -> list[float]:
-        """Return the confidences of links with candidates, by the calibration of the mention's type if there is one."""
-        if not links:
-            return []
-        answers = Answers.of(ScoredAnswer.of_link(link, is_named=self._is_named(link)) for link in links)
-        found = np.array(self._calibration.confidences(answers))
-        for kind, calibration in self._by_type.items():
-            rows = np.flatnonzero([link.mention.type == kind for link in links])
-            if len(rows):
-                found[rows] = calibration.confidences(answers.part(rows))
-        return [float(each) for each in found]
-
-    def _is_named(self, link: Link) -> bool:
-        return self._uses_names and self._is_name_of(link.candidates[0].concept_id, link.mention.surface)
-
-    def _above_threshold(self, link: Link, confidence: float) -> Link:
-        is_below = self._least is not None and confidence < self._least
-        nil_reason = link.nil_reason or ("below-precision" if is_below else None)
-        return replace(link, confidence=confidence, nil_reason=nil_reason, candidates=self._select_candidates(link, confidence))
-
-    def _select_candidates(self, link: Link, confidence: float) -> tuple[Candidate, ...]:
-        if self._coverage is None:
-            return link.candidates
-        count, sets = len(link.candidates), self._calibration.sets
-        return link.candidates[: sets.size(self._coverage, confidence=confidence, candidates=count, of_type=link.mention.type)]
-
-
-def confidence_of(
-    fitted: FittedCalibration | None, precision: float | None = None, coverage: float | None = None, **more: Any
-) -> Confidence | None:
-    """Return the confidence estimator, or None if there is no calibration. `more` are further arguments of `Confidence`.
-
-    Raise ConfigError if precision or coverage is given without a calibration.
-    """
-    if fitted is not None:
-        return Confidence(fitted, precision, coverage, **more)
-    if precision is None and coverage is None:
-        return None
-    what = "precision and coverage need confidences, but the pipeline is not calibrated"
-    fix = "calibrate it with `onym calibrate`; for terms, add --mentions terms"
-    raise ConfigError("pipeline-uncalibrated", what, fix=fix)
-
-
-def _threshold(curve: PrecisionCurve, precision: float) -> float:
-    reached = curve.at(precision)
-    if not reached.is_reached:
-        best = f"{reached.precision:.3f}, for {100 * reached.coverage:.1f} % of the answers"
-        what = f"a precision of {precision} cannot be reached; the highest is {best}"
-        raise ConfigError("precision-unreachable", what, fix="choose a lower precision, or calibrate a better linker")
-    return reached.threshold
-
-
-_BATCH = 64  # number of documents per call of the detector
-_DESCRIBED = {*ConceptFilter.model_fields, "restrict", "prefer", "top_k"}  # options that `describe_filter` and `source_of` add
+_BATCH, _BATCH_OF_TERMS = 64, 256  # documents that are read at a time
+_TERM = 100  # mean length up to which documents are taken for terms, in characters
+_DESCRIBED = {*ConceptFilter.model_fields, "restrict", "prefer", "top_k", "threshold"}  # options with other keys in `source`
+DECIDED = "decided"
+"""Value of `order.ties` in a source: candidates with equal scores are in a meaningful order."""
 
 
 class Pipeline:
     """A detector and a linker over one knowledge base. Without a detector, mentions must be annotated.
 
-    `options` are the fields of `PipelineOptions`; `prefer` takes effect when the knowledge base is opened. `only` is a mask of
-    the allowed concepts, which replaces the options of `ConceptFilter`: a mention whose best concept is not allowed is left
-    unlinked (NIL). With the option `restrict`, concepts that are not allowed are ignored instead.
+    Each batch of documents takes four steps, and each is a module of this package:
 
-    With a `calibration`, links have a confidence; `for_terms` uses the `term_calibration`. With `precision`, links whose
-    confidence is too low for this precision are left unlinked. With `coverage`, candidates are cut to the smallest set that
-    contains the right concept with this probability.
+        prepare    plain characters, and one analysis of the text
+        detect     annotated mentions, or those of the detector; corrections remove and add mentions
+        link       the linker ranks concepts; concept filters
+        finish     confidence, corrected answers, thresholds, the original text
 
-    With `corrections`, answers follow the rules of people.
+    Components of users run before `link`, and in `finish` before thresholds.
+
+    Args:
+        linker: ranks concepts for mentions.
+        detector: finds mentions in documents that have none.
+        options: concept filter, thresholds and all else that a user may choose. `prefer` takes effect when the knowledge base
+            is opened.
+        components: further steps, in order.
+        only: a mask of the allowed concepts, which replaces the concept filter of the options.
+        calibration: makes confidences; needed for the options `precision` and `coverage`.
+        term_calibration: the calibration of `for_terms`.
+        corrections: rules of people, which answers follow.
+        bare: rank as the papers do: names do not decide, typographic characters stay as they are, and there are no assertion
+            marks.
 
     Pipelines are thread-safe.
 
@@ -134,29 +70,47 @@ class Pipeline:
     >>> with Pipeline(ExactLinker(kb), DictionaryDetector(kb)) as pipeline:
     ...     [(link.mention.surface, link.concept_id) for link in pipeline.link("High fever, no heart attack.").links]
     [('fever', 'mesh:D005334'), ('heart attack', 'mesh:D009203')]
+
     """
 
     def __init__(
         self,
         linker: Linker,
         detector: Detector | None = None,
+        options: PipelineOptions | None = None,
         *,
+        components: Sequence[Component] = (),
         only: ConceptMask | None = None,
         calibration: FittedCalibration | None = None,
         term_calibration: FittedCalibration | None = None,
-        precision: float | None = None,
-        coverage: float | None = None,
         corrections: Corrections | None = None,
-        **options: Any,
+        bare: bool = False,
     ) -> None:
-        self.kb, self.corrections = linker.kb, corrections
-        self.linker, self.detector, self.calibration = linker, detector, calibration
-        self.term_calibration = term_calibration
-        self.options = PipelineOptions.of(options)
-        self._only = select_concepts(self.kb, self.options) if only is None else only
-        self._precision, self._coverage = precision, coverage
-        self._confidence = confidence_of(calibration, precision, coverage, is_name_of=self.kb.is_name_of)
-        self._answering = without_confidence(linker) if self._confidence else linker
+        self.kb, self.linker, self.detector = linker.kb, linker, detector
+        self.options = options or PipelineOptions()
+        self.components = tuple(components)
+        self.calibration, self.term_calibration = calibration, term_calibration
+        self.corrections, self.bare = corrections, bare
+        self.only = select_concepts(self.kb, self.options) if only is None else only
+        """A mask of the concepts that are allowed as answers; None allows all."""
+        self.reopen: Callable[[], Pipeline] | None = None
+        """Opens the same pipeline in another process; None if the pipeline was made in memory."""
+        self._linkings = IdleLinkings()
+        self._set_steps()
+
+    def _set_steps(self) -> None:
+        """Derive the settings of the steps from the attributes."""
+        options = self.options
+        confidence = confidence_of(self.calibration, options.precision, options.coverage, self.kb.is_name_of)
+        self._link_options = LinkOptions(
+            options.top_k, self.only, options.restrict, options.expand_abbreviations, names=not self.bare
+        )
+        after = self.components
+        if options.assertion and not self.bare:
+            from onym.pipeline.assertion import ASSERTION  # lazy, because the import compiles many patterns
+
+            after = (ASSERTION, *self.components)
+        self._finishing = Finishing(confidence, self.corrections, self.only, after, options.threshold)
 
     def __enter__(self) -> Self:
         return self
@@ -165,41 +119,59 @@ class Pipeline:
         """Do nothing, because memory maps are closed when the last reference to them is deleted."""
 
     @property
-    def only(self) -> ConceptMask | None:
-        """A mask of the concepts that are allowed as answers; None allows all."""
-        return self._only
-
-    @property
     def config(self) -> dict[str, Any]:
         """The configuration of detector and linker, and the non-default options."""
-        detector = {"detector": "none"} if self.detector is None else self.detector.config
-        wanted = {"precision": self._precision, "coverage": self._coverage}
-        said: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
-        said |= {name: value for name, value in self.options.non_default_options().items() if name not in _DESCRIBED}
-        said |= {"calibration": digest_of(self.calibration)} if self.calibration else {}
-        said |= {"corrections": self.corrections.describe()} if self.corrections else {}
-        limited = describe_filter(self._only, restrict=self.options.restrict)
-        return {"detector": detector, "linker": self.linker.config, "threshold": self.options.threshold, **said, **limited}
+        config: dict[str, Any] = {
+            "detector": {"detector": "none"} if self.detector is None else self.detector.config,
+            "linker": self.linker.config,
+            "threshold": self.options.threshold,
+        }
+        config |= {name: value for name, value in self.options.non_default_options().items() if name not in _DESCRIBED}
+        if self.components:
+            config["components"] = [component.config for component in self.components]
+        if self.calibration:
+            config["calibration"] = digest_of(self.calibration)
+        if self.corrections:
+            config["corrections"] = self.corrections.describe()
+        if self.bare:
+            config["bare"] = True
+        if self.only is not None:
+            config |= {**describe_mask(self.only), "others_compete": not self.options.restrict}
+        return config
 
     def source(self) -> dict[str, Any]:
         """Return everything that links depend on, for the header of a predictions file."""
-        own = {name: value for name, value in self.config.items() if name != "linker"}
-        return source_of(self.linker, self.options.top_k, **own)
+        kb = {"digest": self.kb.digest, "concepts": len(self.kb), "names": len(self.kb.names)}
+        order = {"ties": DECIDED, "vocabularies": list(self.kb.order.vocabularies)}
+        config = self.config
+        linker = config.pop("linker")
+        return {"onym": __version__, "linker": linker, "kb": kb, "order": order, "top_k": self.options.top_k, **config}
+
+    def with_options(self, options: PipelineOptions) -> Pipeline:
+        """Return a copy with those options that were given to `options`; the others stay as they are.
+
+        Fields of the concept filter narrow the present filter. `prefer` has no effect: it is for opening a knowledge base.
+        """
+        given = {name: getattr(options, name) for name in options.model_fields_set - {"prefer", "restrict"}}
+        wanted = {name: given.pop(name) for name in ConceptFilter.model_fields if name in given}
+        if options.restrict or any(wanted.values()):
+            return self._copy(given).with_filter(restrict=options.restrict, **wanted)
+        return self._copy(given) if given else self
 
     def with_threshold(self, threshold: float | None) -> Pipeline:
         """Return a copy with another minimum score."""
-        return self._change(threshold=threshold)
+        return self._copy({"threshold": threshold})
 
     def with_precision(self, precision: float | None) -> Pipeline:
         """Return a copy whose links have this precision. Less confident links are left unlinked, but keep their candidates.
 
         The precision holds for texts that are similar to the calibration data.
         """
-        return self._change(precision=precision)
+        return self._copy({"precision": precision})
 
     def with_coverage(self, coverage: float | None) -> Pipeline:
         """Return a copy whose candidate sets contain the right concept with probability >= coverage (conformal sets)."""
-        return self._change(coverage=coverage)
+        return self._copy({"coverage": coverage})
 
     def with_assertion(self, assertion: bool | None = True) -> Pipeline:
         """Return a copy that marks assertions, as by default, or not: whether a mention is negated, possible, and so on.
@@ -216,7 +188,7 @@ class Pipeline:
         >>> [link.assertion for link in pipeline.with_assertion(False).link("High fever, no heart attack.").links]
         [None, None]
         """
-        return self if assertion is None else self._change(assertion=assertion)
+        return self if assertion is None else self._copy({"assertion": assertion})
 
     def with_types(self, types: Sequence[str]) -> Pipeline:
         """Return a copy that only links to concepts of these semantic groups or types. Its existing filter still applies.
@@ -246,8 +218,8 @@ class Pipeline:
         >>> pipeline.with_filter(concepts=["D005334"]).config["concepts_allowed"]
         1
         """
-        only = combine_masks(self._only, select_concepts(self.kb, ConceptFilter.of(wanted)))
-        return self._change(only=only, restrict=restrict or self.options.restrict)
+        only = combine_masks(self.only, select_concepts(self.kb, ConceptFilter.of(wanted)))
+        return self._copy({"restrict": restrict or self.options.restrict}, only=only)
 
     def with_corrections(self, corrections: Corrections | Path | str | None) -> Pipeline:
         """Return a copy whose answers follow the rules of people, given as a file or as `onym.corrections.Corrections`.
@@ -265,13 +237,21 @@ class Pipeline:
         ('mesh:D006973', 'correction')
         """
         if corrections is None or isinstance(corrections, Corrections):
-            return self._change(corrections=corrections)
+            return self._copy(corrections=corrections)
         limit = find_case_limit({} if self.detector is None else self.detector.config)
-        return self._change(corrections=read_corrections(corrections, self.kb, case_sensitive_below=limit))
+        return self._copy(corrections=read_corrections(corrections, self.kb, case_sensitive_below=limit))
+
+    def with_components(self, *components: Component | ComponentConfig | str) -> Pipeline:
+        """Return a copy with further components, given opened, by configuration or by name; they run after those it has."""
+        opened = []
+        for component in components:
+            config = component_config(component) if isinstance(component, str) else component
+            opened.append(config if isinstance(config, Component) else Component.open(config, self.kb))
+        return self._copy(components=(*self.components, *opened)) if opened else self
 
     def without_detector(self) -> Pipeline:
         """Return a copy without a detector, which links only annotated mentions."""
-        return self._change(detector=None)
+        return self._copy(detector=None)
 
     def for_terms(self) -> Pipeline:
         """Return a copy for terms without context, such as the cells of a column. Each term is one mention.
@@ -288,20 +268,7 @@ class Pipeline:
         annotated = self.calibration if self.calibration and self.calibration.mentions != "found" else None
         threshold = None if self.term_calibration else self.options.threshold
         calibration = self.term_calibration or annotated
-        return self._change(detector=None, threshold=threshold, calibration=calibration, assertion=False)
-
-    def _change(self, **changes: Any) -> Pipeline:
-        own: dict[str, Any] = {
-            "detector": self.detector,
-            "only": self._only,
-            "calibration": self.calibration,
-            "term_calibration": self.term_calibration,
-            "precision": self._precision,
-            "coverage": self._coverage,
-            "corrections": self.corrections,
-            **self.options.option_values(),
-        }
-        return Pipeline(self.linker, **own | changes)
+        return self._copy({"threshold": threshold, "assertion": False}, detector=None, calibration=calibration)
 
     def link(self, text: str | Document) -> LinkedDocument:
         """Link a text or document. Annotated mentions are used; if there are none, mentions are detected."""
@@ -324,13 +291,18 @@ class Pipeline:
         >>> print("\\n".join(explanation.lines()[:3]))
         concept: MESH:D005334 Fever
         matched name: 'Pyrexia' (exact, tiny)
-        score 1.000
+        score 1.000, decided by the name
         """
-        from onym.pipeline.explanation import explain_linked
+        ((prepared, linked),) = self.run_steps(_documents([text]))
+        (linked,) = require_complete([linked])
+        return self.explain_linked(prepared, linked)
 
-        [doc] = map(fold_document, _documents([text]))  # as the linker sees it
-        (linked,) = require_complete([self.link(doc)])
-        return explain_linked(linked, self.linker, self.detector, self.source(), self.corrections)
+    def explain_linked(self, prepared: Prepared, linked: LinkedDocument) -> Explanations:
+        """Explain the links of a document, given both results of `run_steps`."""
+        from onym.pipeline.explanation import Explaining
+
+        explaining = Explaining(self.linker, self.detector, self.corrections, self._link_options, self.source())
+        return explaining.explain(prepared, linked)
 
     def link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
         """Link texts or documents, and yield the results in order. The input is consumed lazily, in batches.
@@ -346,63 +318,74 @@ class Pipeline:
         if isinstance(texts, str | Document):
             what = f"link_many takes several texts or documents, not a {type(texts).__name__}"
             raise InputError("type-text", what, fix="link a single one with link")
-        return self._link_many(texts)
+        return (linked for _, linked in self.run_steps(_documents(texts)))
 
-    def _link_many(self, texts: Iterable[str | Document]) -> Iterator[LinkedDocument]:
-        detected: deque[CorrectedMentions] = deque()
-        documents = self._detect(_documents(texts), detected)
-        top_k, restrict = self.options.top_k, self.options.restrict
-        for linked in link_among(self._answering, documents, top_k=top_k, only=self._only, restrict=restrict):
-            yield self._finish(linked, detected.popleft())
+    def run_steps(
+        self, documents: Iterable[Document], done: Callable[[str], None] = lambda _: None
+    ) -> Iterator[tuple[Prepared, LinkedDocument]]:
+        """Yield for each document what the linker got, which `explain_linked` needs, and the finished links.
 
-    def _detect(self, documents: Iterable[Document], detected: deque[CorrectedMentions]) -> Iterator[Document]:
-        """Yield documents with their mentions, and append the corrected results to `detected`, in the same order.
-
-        The documents carry the analysis of their text, so that the linker reuses the detector's work.
+        `done` is called with the name of each step of each batch when it is done.
         """
-        rest = iter(documents)
-        earlier: list[AnalysedDocument] = []
-        while originals := list(islice(rest, _BATCH)):
-            batch = [analyse(fold_document(doc)) for doc in originals]
-            for done in earlier:  # the linker no longer needs their analysis: free the memory
-                done.analysis.readings.clear()
-            earlier = batch
-            bare = [doc for doc in batch if not doc.mentions]
-            found = iter(() if self.detector is None else self.detector.detect(bare))
-            for original, doc in zip(originals, batch, strict=True):
-                is_detected = not doc.mentions and self.detector is not None
-                own = next(found) if is_detected else Detected(doc)
-                own = replace(own, document=with_text(own.document, original.text))
-                each = self._correct_mentions(own, is_detected=is_detected)
-                detected.append(each)
-                yield replace(doc, mentions=with_text(each.document, doc.text).mentions)
+        with self._linkings.borrow(self.linker, self._link_options) as linking:
+            for batch in _batches(documents):
+                done("read")
+                yield from self._run_batch(batch, linking, done)
 
-    def _correct_mentions(self, detected: Detected, *, is_detected: bool) -> CorrectedMentions:
-        if self.corrections is not None:
-            return self.corrections.correct_mentions(detected, is_detected=is_detected)
-        count = len(detected.document.mentions)
-        return CorrectedMentions(detected.document, detected.scores or (None,) * count, (), detected.problems)
+    def _run_batch(
+        self, documents: Sequence[Document], linking: Linking, done: Callable[[str], None]
+    ) -> Iterable[tuple[Prepared, LinkedDocument]]:
+        prepared = prepare(documents, fold=not self.bare)
+        done("prepare")
+        prepared = detect(prepared, self.detector, self.corrections)
+        done("detect")
+        prepared = run_before(self.components, prepared, done)
+        linked = linking.link([each.document for each in prepared])
+        done("link")
+        return zip(prepared, self._finishing.finish(prepared, linked, done), strict=True)
 
-    def _finish(self, linked: LinkedDocument, detected: CorrectedMentions) -> LinkedDocument:
-        """Add detection scores, confidences, corrections and assertions to a linked document."""
-        scores = detected.scores if linked.links else ()
-        links = [self._finish_link(link, score) for link, score in zip(linked.links, scores, strict=True)]
-        links = self._confidence.of(links) if self._confidence else links
-        if self.corrections is not None and links:
-            pairs = zip(links, detected.rules, strict=True)
-            links = [self.corrections.correct_link(link, rule, self._only) if rule else link for link, rule in pairs]
-        finished = replace(linked, links=tuple(links), problems=(*detected.problems, *linked.problems))
-        if self.options.assertion:
-            from onym.detect.assertion import with_assertion  # lazy, because the import compiles its patterns
+    def __copy__(self) -> Pipeline:
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
 
-            finished = with_assertion(finished)
-        return restore_text(replace(finished, document=plain(linked.document)), detected.document.text)
+    def __deepcopy__(self, _memo: object) -> Pipeline:
+        """Return the pipeline itself, because it never changes."""
+        return self
 
-    def _finish_link(self, link: Link, score: float | None) -> Link:
-        """Add the detection score, and leave the mention unlinked if its best candidate scores below the threshold."""
-        is_below = self.options.threshold is not None and link.candidates and link.candidates[0].score < self.options.threshold
-        reason = link.nil_reason or ("below-threshold" if is_below else None)
-        return replace(link, detection_score=score, nil_reason=reason)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle a reference to the folder or name, and what differs from it: opened models and memory maps are not sent."""
+        if self.reopen is None:
+            what = "a pipeline that was made in memory cannot be pickled"
+            raise ConfigError("pipeline-in-memory", what, fix="write it with onym.build_pipeline, and open it with onym.load")
+        attributes = {name: getattr(self, name) for name in ("options", "only", "calibration", "term_calibration", "bare")}
+        corrections = self.corrections and (self.corrections.rules, self.corrections.case_sensitive_below)
+        return _restore, (self.reopen, attributes, self.components, corrections, self.detector is not None)
+
+    def _copy(self, changes: Mapping[str, Any] | None = None, /, **attributes: Any) -> Pipeline:
+        """Return a copy with changes of the options, and other attributes; it shares everything that was opened."""
+        copied = copy(self)
+        if changes:
+            copied.options = PipelineOptions.of(self.options.option_values() | dict(changes))
+        copied.__dict__.update(attributes)
+        copied._set_steps()  # noqa: SLF001 - of the same class
+        return copied
+
+
+def _restore(
+    reopen: Callable[[], Pipeline],
+    attributes: dict[str, Any],
+    components: tuple[Component, ...],
+    corrections: tuple[tuple[Rule, ...], int] | None,
+    has_detector: bool,
+) -> Pipeline:
+    """Return a pickled pipeline."""
+    pipeline = reopen()
+    rules = corrections and Corrections(corrections[0], pipeline.kb, case_sensitive_below=corrections[1])
+    detector = pipeline.detector if has_detector else None
+    return pipeline._copy(  # noqa: SLF001 - of the same module
+        **attributes, components=components, corrections=rules, detector=detector
+    )
 
 
 def find_case_limit(config: Mapping[str, Any]) -> int:
@@ -416,6 +399,15 @@ def find_case_limit(config: Mapping[str, Any]) -> int:
     return max([own] if isinstance(own, int) else [find_case_limit(part) for part in parts] or [CASE_SENSITIVE_BELOW])
 
 
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """Yield documents in batches; terms, which are short, in larger ones."""
+    rest = iter(documents)
+    while batch := list(islice(rest, _BATCH)):
+        if sum(len(document.text) for document in batch) < _BATCH * _TERM:
+            batch += islice(rest, _BATCH_OF_TERMS - _BATCH)
+        yield batch
+
+
 def _documents(texts: Iterable[object]) -> Iterator[Document]:
     for number, text in enumerate(iter_checked(texts, object, of="texts"), 1):
         if isinstance(text, Document):
@@ -423,41 +415,3 @@ def _documents(texts: Iterable[object]) -> Iterator[Document]:
         else:
             require_text(text, where=f"text {number}")
             yield Document(str(number), str(text))
-
-
-MIN_ANSWERS = 200
-"""Minimum number of links for a drift warning."""
-_KEPT = 100_000  # maximum number of confidences to collect
-
-
-class DriftWatch:
-    """Detects drift: compares the confidences of links with the calibration data.
-
-    >>> watch = DriftWatch(None)
-    >>> list(watch.watch([])), watch.warning
-    ([], None)
-    """
-
-    def __init__(self, fitted: FittedCalibration | None) -> None:
-        self._fitted = fitted
-        self._seen: list[float] = []
-
-    def watch(self, linked: Iterable[LinkedDocument]) -> Iterator[LinkedDocument]:
-        """Yield the documents unchanged, and collect their confidences."""
-        for each in linked:
-            if self._fitted and len(self._seen) < _KEPT:
-                self._seen += (link.confidence for link in each.links if link.confidence is not None)
-            yield each
-
-    @property
-    def warning(self) -> str | None:
-        """A warning if the distribution of confidences differs from the calibration data; else None."""
-        if self._fitted is None or len(self._seen) < MIN_ANSWERS:
-            return None
-        index = self._fitted.calibration.spread.index(np.array(self._seen))
-        if index <= MAX_INDEX:
-            return None
-        return (
-            f"the confidence distribution differs from the calibration data, {self._fitted.dataset} ({self._fitted.split}): "
-            f"confidences may be wrong here (population stability index {index:.2f}, limit {MAX_INDEX})"
-        )

@@ -1,23 +1,21 @@
 """Explain answers: the reasons for a concept, and the effect of each feature compared with the runner-up.
 
-Linkers with a method `evidence(doc, links)` explain their own answers; for other linkers, the only evidence is the matched
-name. A reason is a fact from the knowledge base or the memory that supports the concept, even if it was not decisive.
+A reason is a fact from the knowledge base or the memory that supports the concept, even if it was not decisive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
-from onym.rerank.memory import queries
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
-from onym.types import Document, Link
+from onym.types import Link
 
 Floats = npt.NDArray[np.float64]
 _TINY = 1e-12  # probabilities are clipped to this distance from 0 and 1, so that log-odds are finite
@@ -68,31 +66,8 @@ class Evidence:
     effects: tuple[FeatureEffect, ...] = ()
 
 
-@runtime_checkable
-class GivesEvidence(Protocol):
-    """A linker that can explain its answers."""
-
-    def evidence(self, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-        """Return the evidence for the first candidate of each mention of a document."""
-
-
-def evidence_of(linker: object, doc: Document, links: Sequence[Link]) -> list[Evidence]:
-    """Return the evidence for the first candidate of each link; empty for links without candidates.
-
-    >>> from onym.linkers.exact import ExactLinker
-    >>> from onym.types import Mention
-    >>> linker = ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))
-    >>> doc = Document("1", "Pyrexia", (Mention(0, 7, "Pyrexia"),))
-    >>> [linked] = linker.link([doc])
-    >>> evidence_of(linker, doc, linked.links)[0].reasons
-    (Reason(kind='same-name', text='Pyrexia', value=1.0),)
-    """
-    if isinstance(linker, GivesEvidence):
-        return linker.evidence(doc, links)
-    return [_by_name(query, link) for query, link in zip(queries(doc, expand=True), links, strict=True)]
-
-
-def _by_name(query: str, link: Link) -> Evidence:
+def evidence_of_name(query: str, link: Link) -> Evidence:
+    """Return the matched name of a link as its evidence; nothing for a link without candidates."""
     if not link.candidates:
         return Evidence()
     best = link.candidates[0]

@@ -22,23 +22,10 @@ from onym.store.arrays import Ragged, Strings
 from onym.store.artefact import Artefact, Manifest
 from onym.store.cache import Verify
 from onym.store.stage import Record, staging
-from onym.text.abbreviations import Abbreviations
-from onym.text.analysis import analysis_of
 from onym.text.normal import normal_name
+from onym.text.queries import queries_of
 from onym.types import Document
 from onym.vocabularies import canonical_prefix
-
-
-def queries(doc: Document, *, expand: bool) -> list[str]:
-    """Return the normalised query of each mention, in order; with `expand`, abbreviations are expanded.
-
-    >>> from onym.types import Mention
-    >>> queries(Document("1", "Atrial fibrillation (AF)", (Mention(21, 23, "AF"),)), expand=True)
-    ['atrial fibrillation']
-    """
-    known = analysis_of(doc).abbreviations if expand and doc.mentions else Abbreviations(())
-    return [normal_name(known.expand(mention.surface) or mention.surface) for mention in doc.mentions]
-
 
 KIND, FORMAT = "memory", 1
 CORPORA = "corpora.json"
@@ -61,10 +48,10 @@ def count_mentions(documents: Iterable[Document]) -> Counts:
     """
     counts: Counts = Counter()
     for doc in documents:
-        surfaces = zip(queries(doc, expand=False), queries(doc, expand=True), strict=True)
-        for mention, both in zip(doc.mentions, surfaces, strict=True):
+        for _, mention, text, _ in queries_of(doc):
             if len(set(mention.concept_ids)) == 1:
-                counts.update((surface, mention.concept_ids[0], mention.type) for surface in dict.fromkeys(both) if surface)
+                surfaces = dict.fromkeys((normal_name(mention.surface), text))
+                counts.update((surface, mention.concept_ids[0], mention.type) for surface in surfaces if surface)
     return counts
 
 

@@ -19,37 +19,39 @@ import numpy as np
 import numpy.typing as npt
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask
-from onym.rerank.memory import KbMemory, Own, queries
+from onym.kb.ranking import ConceptMask, Ranked
+from onym.rerank.memory import KbMemory, Own
+from onym.text.normal import normal_name
+from onym.text.queries import Query
 from onym.text.similarity import NameSimilarity
 from onym.text.spelling import other_forms
-from onym.types import Candidate, Document, Link, Mention
+from onym.types import Candidate, Mention
 
 _OPENING = re.compile(r"\s?[(\[]\s?")
 _CLOSING = re.compile(r"\s?[)\]]")
 
 
-def aliases_of(doc: Document, queries: Sequence[str]) -> Mapping[str, set[str]]:
+def aliases_of(queries: Sequence[Query]) -> Mapping[str, set[str]]:
     """Return the aliases of each query. If a mention is followed by one of the same type in brackets, both are aliases.
 
-    >>> from onym.types import Mention
+    >>> from onym.text.queries import queries_of
+    >>> from onym.types import Document
     >>> doc = Document("1", "amrubicin (SM-5887)", (Mention(0, 9, "amrubicin"), Mention(11, 18, "SM-5887")))
-    >>> dict(aliases_of(doc, ["amrubicin", "sm 5887"]))
+    >>> dict(aliases_of(queries_of(doc)))
     {'amrubicin': {'sm 5887'}, 'sm 5887': {'amrubicin'}}
     """
-    found: dict[str, set[str]] = defaultdict(set)
-    order = sorted(range(len(doc.mentions)), key=lambda at: (doc.mentions[at].start, doc.mentions[at].end))
-    for one, other in pairwise(order):
-        first, second = doc.mentions[one], doc.mentions[other]
+    aliases: dict[str, set[str]] = defaultdict(set)
+    for one, other in pairwise(sorted(queries, key=lambda query: (query.mention.start, query.mention.end))):
+        text, first, second = one.document.text, one.mention, other.mention
         if (
             first.type == second.type
-            and queries[one] != queries[other]
-            and _OPENING.fullmatch(doc.text, first.end, max(first.end, second.start))
-            and _CLOSING.match(doc.text, second.end)
+            and one.text != other.text
+            and _OPENING.fullmatch(text, first.end, max(first.end, second.start))
+            and _CLOSING.match(text, second.end)
         ):
-            found[queries[one]].add(queries[other])
-            found[queries[other]].add(queries[one])
-    return found
+            aliases[one.text].add(other.text)
+            aliases[other.text].add(one.text)
+    return aliases
 
 
 Floats = npt.NDArray[np.float64]
@@ -136,16 +138,16 @@ class Pooling:
 
     def pool(
         self,
-        docs: Sequence[Document],
-        links: Mapping[str, Sequence[Sequence[Link]]],
+        docs: Sequence[Sequence[Query]],
+        ranked: Mapping[str, Sequence[Ranked]],
         only: ConceptMask | None = None,
         own: Sequence[Own | None] | None = None,
     ) -> Pool:
-        """Merge the candidates of each linker in `links` with candidates from the knowledge base and the memory.
+        """Merge the candidates of each linker in `ranked` with candidates from the knowledge base and the memory.
 
-        `own` holds, for each document, the memory counts that come from it; these are subtracted.
+        `docs` has the queries of each document, `own` the memory counts that come from it; these are subtracted.
         """
-        proposed = {name: [self.rows_of(link.candidates) for each in found for link in each] for name, found in links.items()}
+        proposed = {name: [self.rows_of(each.candidates) for each in found] for name, found in ranked.items()}
         return self.merge(list(iter_mentions(docs)), proposed, only, own or [None] * len(docs))
 
     def merge(
@@ -276,6 +278,7 @@ class Unresolved(NamedTuple):
     """A mention before it is looked up in the KB and the memory."""
 
     doc: int
+    source: Query
     mention: Mention
     surface: str
     query: str
@@ -283,13 +286,13 @@ class Unresolved(NamedTuple):
     repeated: int
 
 
-def iter_mentions(docs: Sequence[Document]) -> Iterator[Unresolved]:
-    """Yield all mentions of documents."""
-    for number, doc in enumerate(docs):
-        surfaces, expanded = queries(doc, expand=False), queries(doc, expand=True)
-        times, aliases = Counter(expanded), aliases_of(doc, expanded)
-        for mention, surface, query in zip(doc.mentions, surfaces, expanded, strict=True):
-            yield Unresolved(number, mention, surface, query, tuple(sorted(aliases.get(query, ()))), times[query])
+def iter_mentions(docs: Iterable[Sequence[Query]]) -> Iterator[Unresolved]:
+    """Yield the mentions of documents, given by their queries."""
+    for number, queries in enumerate(docs):
+        times, aliases = Counter(query.text for query in queries), aliases_of(queries)
+        for query in queries:
+            text, surface = query.text, normal_name(query.mention.surface)
+            yield Unresolved(number, query, query.mention, surface, text, tuple(sorted(aliases.get(text, ()))), times[text])
 
 
 def _spread(row_of: Sequence[Mapping[int, int]], values: Iterable[Mapping[int, float]], missing: float) -> Floats:

@@ -6,19 +6,18 @@ often the mention is repeated, and which of its other mentions may mean the same
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from onym.kb.ranking import ConceptMask
+from onym.recent import Recent
 from onym.rerank.features import NAMES, SUPPORT, FeatureMaker, Support, find_support
 from onym.rerank.pool import Floats, Pooling, Proposed, Unresolved
+from onym.text.queries import Query
 
-K = TypeVar("K")
-V = TypeVar("V")
-Propose = Callable[[Sequence[str]], Mapping[str, Sequence[Proposed]]]
-"""Returns each linker's candidates for distinct queries."""
+Proposing = Mapping[str, Callable[[Sequence[Query]], Sequence[Proposed]]]
+"""The linkers that propose candidates, by name."""
 _SUPPORT = tuple(map(NAMES.index, SUPPORT))
 _REPEATED = NAMES.index("repeated")
 
@@ -49,39 +48,19 @@ class MentionFeatures:
     recalled: tuple[int, ...]
 
 
-class Recent(Generic[K, V]):
-    """Keeps the values of the most recent keys.
-
-    >>> recent = Recent[str, int](2)
-    >>> [recent.fill(keys, lambda new: [len(each) for each in new]) for keys in (["a", "bb"], ["bb", "ccc"], ["a"])]
-    [[1, 2], [2, 3], [1]]
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._known: OrderedDict[K, V] = OrderedDict()
-
-    def fill(self, keys: Sequence[K], compute: Callable[[list[K]], Iterable[V]]) -> list[V]:
-        """Return the value of each key; unknown ones are computed together."""
-        known = self._known
-        if new := [key for key in dict.fromkeys(keys) if key not in known]:
-            known.update(zip(new, compute(new), strict=True))
-        found = []
-        for key in keys:
-            known.move_to_end(key)
-            found.append(known[key])
-        while len(known) > self._size:
-            known.popitem(last=False)
-        return found
-
-
 class FeatureCache:
     """Computes the features of mentions without their document, and keeps recent ones."""
 
     def __init__(
-        self, pooling: Pooling, features: FeatureMaker, propose: Propose, only: ConceptMask | None = None, *, size: int = 4_000
+        self,
+        pooling: Pooling,
+        features: FeatureMaker,
+        proposing: Proposing,
+        only: ConceptMask | None = None,
+        *,
+        size: int = 4_000,
     ) -> None:
-        self._pooling, self._features, self._propose, self._only = pooling, features, propose, only
+        self._pooling, self._features, self._proposing, self._only = pooling, features, proposing, only
         self._recent: Recent[SurfaceKey, MentionFeatures] = Recent(size)
 
     def of(self, mentions: Sequence[Unresolved]) -> list[MentionFeatures]:
@@ -98,8 +77,11 @@ class FeatureCache:
         for number, mention in enumerate(mentions):
             own.append(len(rows))
             rows.append(mention._replace(doc=number, repeated=1))
-            rows += [Unresolved(number, mention.mention, alias, alias, (), 1) for alias in mention.aliases]
-        pool = self._pooling.merge(rows, self._propose_for([row.query for row in rows]), self._only, [None] * len(mentions))
+            rows += [
+                Unresolved(number, mention.source._replace(text=alias), mention.mention, alias, alias, (), 1)
+                for alias in mention.aliases
+            ]
+        pool = self._pooling.merge(rows, self._propose_for([row.source for row in rows]), self._only, [None] * len(mentions))
         matrix, names = self._features.features(pool)
         matrix[:, _SUPPORT] = 0
         features = []
@@ -111,11 +93,11 @@ class FeatureCache:
             features.append(MentionFeatures(row_of, part, names[start:end].tolist(), pooled.named_query, recalled))
         return features
 
-    def _propose_for(self, queries: Sequence[str]) -> dict[str, list[Proposed]]:
-        wanted = [query for query in dict.fromkeys(queries) if self._pooling.needs_linkers(query)]
-        found = self._propose(wanted)
-        by_query = {name: dict(zip(wanted, proposed, strict=True)) for name, proposed in found.items()}
-        return {name: [proposed.get(query, {}) for query in queries] for name, proposed in by_query.items()}
+    def _propose_for(self, queries: Sequence[Query]) -> dict[str, list[Proposed]]:
+        wanted = {query.text: query for query in reversed(queries) if self._pooling.needs_linkers(query.text)}
+        found = {name: propose(list(wanted.values())) for name, propose in self._proposing.items()}
+        by_text = {name: dict(zip(wanted, proposed, strict=True)) for name, proposed in found.items()}
+        return {name: [proposed.get(query.text, {}) for query in queries] for name, proposed in by_text.items()}
 
 
 def supports_of(mentions: Sequence[Unresolved], features: Sequence[MentionFeatures]) -> list[Support]:

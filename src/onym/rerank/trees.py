@@ -135,6 +135,12 @@ class Calibrated:
 
     calibration: Isotonic | None
 
+    def confidences(self, probabilities: Sequence[float]) -> list[float]:
+        """Return the calibrated probabilities of several best candidates."""
+        if self.calibration is None or not probabilities:
+            return list(probabilities)
+        return [float(each) for each in self.calibration.probabilities(np.array(probabilities))]
+
     def confidence(self, probability: float) -> float:
         """Return the calibrated probability that a mention's best candidate is right."""
         if self.calibration is None:

@@ -13,8 +13,9 @@ from onym.corpora.plain import from_plain
 from onym.corpora.problems import INTERNAL
 from onym.errors import InputError, InternalError, OnymError, is_failure, to_onym_error
 from onym.packs.locate import load
-from onym.pipeline.config import digest_of
+from onym.pipeline.config import PipelineOptions, digest_of
 from onym.pipeline.pipeline import Pipeline
+from onym.pipeline.prepare import Prepared
 from onym.serve.reconcile.matching import reconcile_acts
 from onym.serve.refusals import body_of, status_of
 from onym.serve.routes import Options, all_routes
@@ -55,10 +56,11 @@ class JobRunner:
         self._acts |= reconcile_acts(pipeline)
 
     @classmethod
-    def open(cls, folder: str, options: Mapping[str, Any]) -> JobRunner:
-        """Open the pipeline of a folder with `options`, the fields of `Options` and `corrections`, and warm it up."""
-        pipeline = load(folder).with_corrections(options.get("corrections"))
-        answers = cls(Options.apply(pipeline, *Options.of(options)))
+    def open(cls, folder: str, opening: Mapping[str, Any]) -> JobRunner:
+        """Open the pipeline of a folder as `ServeSettings.opening` says, and warm it up."""
+        options = PipelineOptions.of(opening.get("options", {}))
+        pipeline = load(folder, prefer=options.prefer).with_options(options).with_components(*opening.get("components", ()))
+        answers = cls(pipeline.with_corrections(opening.get("corrections")))
         answers.warm_up()
         return answers
 
@@ -76,11 +78,12 @@ class JobRunner:
     def warm_up(self) -> None:
         """Link a name of the knowledge base a few times, so that everything is loaded before the first request."""
         name = self._pipeline.kb.preferred_form(0) if len(self._pipeline.kb) else "fever"
-        mention = {"start": 0, "end": len(name)}
-        document = {"id": "", "text": name, "mentions": [mention]}
-        link: list[Job] = [{"op": "link", "text": name}, {"op": "link", "document": document}]
-        for _ in range(_TURNS):
-            self.of([*link, {"op": "search", "q": name, "limit": 1}])
+        for turn in range(_TURNS):
+            text = f"{name} {turn}"  # another text each time, because answers are kept
+            document = {"id": "", "text": text, "mentions": [{"start": 0, "end": len(text)}]}
+            self.of(
+                [{"op": "link", "text": name}, {"op": "link", "document": document}, {"op": "search", "q": name, "limit": 1}]
+            )
 
     def of(self, jobs: Sequence[Job]) -> list[Said]:
         """Return a status and a body for each job, in order."""
@@ -101,7 +104,7 @@ class JobRunner:
         documents = [_attempt(lambda job=job: _document(job)) for job in jobs]  # type: ignore[misc]
         right = [doc for doc in documents if isinstance(doc, Document)]
         pipeline = _attempt(lambda: self._variant(*key)) if right else self._pipeline
-        linked = pipeline if isinstance(pipeline, OnymError) else _attempt(lambda: list(pipeline.link_many(right)))
+        linked = pipeline if isinstance(pipeline, OnymError) else _attempt(lambda: list(pipeline.run_steps(right)))
         if isinstance(linked, OnymError):
             return [_reply_error(linked if isinstance(doc, Document) else doc) for doc in documents]
         rest = iter(linked)
@@ -128,13 +131,14 @@ def _document(job: Job) -> Document:
     return document  # type: ignore[return-value]
 
 
-def _reply_document(linked: LinkedDocument, job: Job, pipeline: Pipeline) -> Said:
+def _reply_document(result: tuple[Prepared, LinkedDocument], job: Job, pipeline: Pipeline) -> Said:
+    prepared, linked = result
     if linked.problems:
         first = linked.problems[0]
         if first.code == INTERNAL:
             return _reply_error(InternalError("internal-error", first.what))
         return _reply_error(InputError("document-failed", f"{first.code}: {first.what}", where=first.where))
-    return _reply(lambda: reply_with_links(linked, job, pipeline))
+    return _reply(lambda: reply_with_links(prepared, linked, job, pipeline))
 
 
 def _reply(act: Callable[[], Any]) -> Said:

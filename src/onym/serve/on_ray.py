@@ -68,14 +68,14 @@ class Replicas:
         self._lanes += 1
         return Lane(self, self._lanes)
 
-    async def open(self, lane: int, folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    async def open(self, lane: int, folder: Path, opening: Mapping[str, Any]) -> dict[str, Any]:
         """Return the release of the deployment. A lane that replaces a dead one gets the release that the folder has now."""
         is_path = folder.is_file() or locate(folder) == folder  # otherwise it is the name of an installed pipeline
         path = str(folder.absolute() if is_path else folder)
         if lane > self.size:
-            return await self._release(path, options)
+            return await self._release(path, opening)
         if self._deploying is None:
-            self._deploying = asyncio.create_task(self._deploy(path, options))
+            self._deploying = asyncio.create_task(self._deploy(path, opening))
         return await self._deploying
 
     async def answers(self, jobs: Sequence[dict[str, Any]]) -> list[tuple[int, bytes]]:
@@ -100,18 +100,18 @@ class Replicas:
         with suppress(Exception):  # the cluster may have been shut down
             await asyncio.to_thread(self._serve.delete, self.name)
 
-    async def _release(self, folder: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    async def _release(self, folder: str, opening: Mapping[str, Any]) -> dict[str, Any]:
         """Open the folder in a process of the cluster and return its release. The process then exits, to free its memory."""
         look = self._ray.remote(num_cpus=0, max_retries=0, max_calls=1)(release_of)
         with _code_errors("a node of the cluster could not open the pipeline"):
-            reply: dict[str, Any] = await look.remote(folder, options)
+            reply: dict[str, Any] = await look.remote(folder, opening)
         require_no_error(reply)
         return reply
 
-    async def _deploy(self, folder: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        release = await self._release(folder, options)
+    async def _deploy(self, folder: str, opening: Mapping[str, Any]) -> dict[str, Any]:
+        release = await self._release(folder, opening)
         deployment = self._serve.deployment(Replica, name="linker", **_options(self._settings))
-        application = deployment.bind(folder, options, release["release"])
+        application = deployment.bind(folder, opening, release["release"])
         target = self._serve.RunTarget(target=application, name=self.name, route_prefix=None, logging_config=_QUIET)
         with _code_errors("could not start the replicas"):
             async with asyncio.timeout(_START_S):
@@ -144,9 +144,9 @@ class Lane:
         """Name for logs."""
         return "a replica"
 
-    async def open(self, pipeline: Path, options: Mapping[str, Any]) -> None:
+    async def open(self, pipeline: Path, opening: Mapping[str, Any]) -> None:
         """Wait until the replicas are ready, and set `release`."""
-        self.release = await self._replicas.open(self.pid, pipeline, options)
+        self.release = await self._replicas.open(self.pid, pipeline, opening)
 
     async def send(self, jobs: Sequence[dict[str, Any]]) -> None:
         """Send jobs to a replica and wait for its replies."""
@@ -199,8 +199,8 @@ def _code_errors(what: str) -> Iterator[None]:
 class Replica:
     """A Ray actor with a pipeline of a given release, which answers one batch at a time."""
 
-    def __init__(self, folder: str, options: Mapping[str, Any], release: str) -> None:
-        self._answers = JobRunner.open(folder, options)
+    def __init__(self, folder: str, opening: Mapping[str, Any], release: str) -> None:
+        self._answers = JobRunner.open(folder, opening)
         if self._answers.release["release"] != release:
             raise RuntimeError("the pipeline's folder has another release now")
         self._thread = ThreadPoolExecutor(1)
@@ -213,10 +213,10 @@ class Replica:
             os._exit(_OUT_OF_TIME)  # end the whole process, because a hanging thread cannot be killed
 
 
-def release_of(folder: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def release_of(folder: str, opening: Mapping[str, Any]) -> dict[str, Any]:
     """Open a pipeline on a node of the cluster, and return its release or the error."""
     try:
-        return JobRunner.open(folder, options).release
+        return JobRunner.open(folder, opening).release
     except BaseException as e:
         if not is_failure(e):
             raise

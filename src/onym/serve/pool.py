@@ -171,7 +171,7 @@ class LinkerPool:
         self._started_processes.add(process)
         process.ended.add_done_callback(lambda _: self._started_processes.discard(process))
         try:
-            await process.open(self._folder, self._settings.options)
+            await process.open(self._folder, self._settings.opening)
         except BaseException:
             await process.end()
             raise

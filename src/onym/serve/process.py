@@ -61,9 +61,9 @@ class LinkerProcess:
         """Name for logs."""
         return f"linker process {self.pid}"
 
-    async def open(self, pipeline: Path, options: Mapping[str, Any]) -> None:
+    async def open(self, pipeline: Path, opening: Mapping[str, Any]) -> None:
         """Open a pipeline in the process and set `release`. If that fails, raise the error that the process reports."""
-        await self._send({"pipeline": str(pipeline), "options": options})
+        await self._send({"pipeline": str(pipeline), "opening": opening})
         line = await self._line()
         reply: dict[str, Any] = json.loads(line)
         require_no_error(reply)

@@ -44,10 +44,9 @@ class ServeSettings(BaseModel):
     max_workers: int | None = Field(
         default=None, ge=1, le=4_096, description="With --engine ray: maximum replicas per pipeline, for times of high load."
     )
-    precision: float | None = None
-    assertion: bool | None = None
+    options: dict[str, Any] = Field(default={})
+    components: tuple[str, ...] = ()
     corrections: Path | None = None
-    filter: dict[str, Any] = Field(default={})
     match_precision: float = Field(
         default=0.95, description="Share of the matches of /reconcile (OpenRefine) that have to be right."
     )
@@ -94,14 +93,14 @@ class ServeSettings(BaseModel):
         return _is_loopback(self.host)
 
     @property
-    def options(self) -> dict[str, Any]:
-        """The options that apply to all requests: fields of `onym.serve.routes.Options`, and the file of corrections.
+    def opening(self) -> dict[str, Any]:
+        """What a linker process needs besides the folder of a pipeline: the options for all requests, and the corrections.
 
-        >>> ServeSettings(pipelines={"default": Path("hpo")}, filter={"under": ("HP:0000707",)}).options
-        {'precision': None, 'assertion': None, 'under': ('HP:0000707',)}
+        >>> ServeSettings(pipelines={"default": Path("hpo")}, options={"under": ["HP:0000707"]}).opening["options"]
+        {'under': ['HP:0000707']}
         """
-        corrections = {} if self.corrections is None else {"corrections": str(self.corrections.resolve())}
-        return {"precision": self.precision, "assertion": self.assertion, **self.filter, **corrections}
+        corrections = None if self.corrections is None else str(self.corrections.resolve())
+        return {"options": self.options, "components": list(self.components), "corrections": corrections}
 
     @property
     def wait_limit(self) -> float:

@@ -22,7 +22,7 @@ def main() -> int:
     try:
         from onym.serve.answers import JobRunner
 
-        answers = JobRunner.open(first["pipeline"], first.get("options", {}))
+        answers = JobRunner.open(first["pipeline"], first.get("opening", {}))
     except BaseException as e:
         if not is_failure(e):
             raise

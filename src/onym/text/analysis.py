@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property, reduce
 from itertools import repeat
 from operator import attrgetter
@@ -18,7 +18,7 @@ from operator import attrgetter
 from onym.text.abbreviations import Abbreviations
 from onym.text.boundaries import any_of, sentences, words
 from onym.text.normal import PUNCTUATION
-from onym.types import Document, Mention, Offsets
+from onym.types import Document, Offsets
 
 Stretch = tuple[int, int, str]
 """(start, end, replacement): a span of the text before the step, and its new text; an empty replacement deletes the span."""
@@ -231,46 +231,3 @@ def plain(doc: Document) -> Document:
     True
     """
     return Document(*_values(doc)) if isinstance(doc, AnalysedDocument) else doc
-
-
-def expand_abbreviations(doc: Document) -> list[tuple[Document, Mention]]:
-    """Return, for each mention, a copy of the document with the mention replaced by its long form, and the new mention.
-
-    The copies are only for use as model input, because their offsets do not match the original text.
-
-    >>> text = "Myocardial infarction (MI) is common. MI kills."
-    >>> doc = Document("1", text, (Mention(38, 40, "MI"),))
-    >>> [(expanded, mention)] = expand_abbreviations(doc)
-    >>> expanded.text[mention.start :], mention.surface
-    ('Myocardial infarction kills.', 'Myocardial infarction')
-    """
-    abbreviations = _abbreviations(doc)
-    return [_expand_mention(doc, mention, abbreviations.expand(mention.surface)) for mention in doc.mentions]
-
-
-def defining_mentions(doc: Document) -> tuple[Mention, ...]:
-    """Return, for each mention, its long form where the document defines it. Mentions without a definition are unchanged.
-
-    >>> text = "Myocardial infarction (MI) is common. MI kills."
-    >>> found = defining_mentions(Document("1", text, (Mention(38, 40, "MI"), Mention(41, 46, "kills"))))
-    >>> [(mention.start, mention.end, mention.surface) for mention in found]
-    [(0, 21, 'Myocardial infarction'), (41, 46, 'kills')]
-    """
-    abbreviations = _abbreviations(doc)
-    found = [(mention, abbreviations.definition(mention.surface)) for mention in doc.mentions]
-    return tuple(
-        Mention(definition.long_start, definition.long_end, definition.long) if definition else mention
-        for mention, definition in found
-    )
-
-
-def _abbreviations(doc: Document) -> Abbreviations:
-    return analysis_of(doc).abbreviations if doc.mentions else Abbreviations(())
-
-
-def _expand_mention(doc: Document, mention: Mention, long: str | None) -> tuple[Document, Mention]:
-    if not long:
-        return doc, mention
-    text = doc.text[: mention.start] + long + doc.text[mention.end :]
-    expanded = replace(mention, end=mention.start + len(long), surface=long, parts=())
-    return replace(plain(doc), text=text, mentions=(expanded,)), expanded

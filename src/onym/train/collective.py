@@ -30,10 +30,11 @@ from onym.models.settings import EncoderSettings, read_settings
 from onym.models.tokens import FILE, Tokenizer
 from onym.models.torch_encoder import Encoder
 from onym.models.torch_loading import in_precision
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.store.models import weight_files
 from onym.store.output import whole_file
-from onym.text.analysis import analyse, expand_abbreviations
-from onym.text.normal import normal_name
+from onym.text.analysis import analyse
+from onym.text.queries import queries_of, spell_out
 from onym.train.configs import CollectiveTrainingConfig
 from onym.train.context import TrainingContext, dev_documents, dev_names, dev_recall
 from onym.train.document_model import (
@@ -224,10 +225,10 @@ class CollectiveContext(TrainingContext[CollectiveTrainingConfig]):
     def _linkable(self) -> dict[tuple[DocumentKey, int, int], tuple[DocMention, DocMention]]:
         """Linkable mentions by document and offsets: each mention as annotated, and with its abbreviation expanded."""
         return {
-            (doc.key, mention.start, mention.end): ((doc, mention), expanded)
+            (doc.key, mention.start, mention.end): ((doc, mention), spell_out(query) if query.definition else (doc, mention))
             for doc in self.documents
-            for mention, expanded in zip(doc.mentions, expand_abbreviations(doc), strict=True)
-            if normal_name(expanded[1].surface) and concepts_of(mention, self.kb)
+            for mention, query in zip(doc.mentions, queries_of(doc), strict=True)
+            if query.text and concepts_of(mention, self.kb)
         }
 
     @property
@@ -434,7 +435,7 @@ class CollectiveDev:
                 for link in each.links
                 if link.concept_id
             ]
-            for each in linker.link(detected, top_k=_TOP)
+            for each in Pipeline(linker, options=PipelineOptions(top_k=_TOP), bare=True).link_many(detected)
         ]
         gold = [
             [(mention.start, mention.end, concept) for mention in doc.mentions for concept in concepts_of(mention, self.kb)]

@@ -25,6 +25,7 @@ from onym.linkers.base import Linker
 from onym.models.tokens import Tokenizer
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.packs.locate import locate_kb
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.train.card import describe_kb
 from onym.train.configs import RunConfig, TrainingConfig
 from onym.train.precision import is_sharded, training_device
@@ -169,7 +170,8 @@ def dev_documents(documents: Iterable[Document], count: int) -> list[Document]:
 
 def dev_recall(linker: Linker, documents: Sequence[Document], resolver: ConceptResolver, *, top_k: int) -> dict[str, float]:
     """Return any-id recall@1 and recall@5 on the gold mentions in percent, computed as in `onym evaluate`."""
-    answers = Predictions.of(predictions_of(linker.link(documents, top_k=top_k)), {}).answers
+    pipeline = Pipeline(linker, options=PipelineOptions(top_k=top_k), bare=True)
+    answers = Predictions.of(predictions_of(pipeline.link_many(documents)), {}).answers
     found = score(gold_cases(documents, lambda key: answers[key], resolver), "any-id")
     return {f"dev_r{k}": 100 * found.recall[k] for k in (1, 5)}
 

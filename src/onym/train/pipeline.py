@@ -32,7 +32,7 @@ from onym.kb.ranking import concepts_of_types
 from onym.linkers import linker_config
 from onym.outputs.predictions import Predictions
 from onym.packs.locate import load, locate_kb, read_pipeline
-from onym.pipeline.config import FILE
+from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, store_calibration, store_threshold
 from onym.pipeline.pipeline import Pipeline
 from onym.store.models import folder_of
@@ -175,7 +175,8 @@ def _build(config: PipelineTrainingConfig, dest: Path, _: Path | None) -> None:
         own = {"encoder": config.dense_encoder, "follow_annotations": config.follow_annotations}
         linker = linker_config("rerank", model=str(dest / _RERANKER), **own)
         detector = _train_detector(config, dest)
-        build_pipeline(config.kb, dest, linker=linker, detector=detector, types=config.groups, prefer=config.prefer)
+        options = PipelineOptions(types=tuple(config.groups), prefer=tuple(config.prefer))
+        build_pipeline(config.kb, dest, linker=linker, detector=detector, options=options)
 
 
 def _train_detector(config: PipelineTrainingConfig, dest: Path) -> DetectorConfig:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,7 @@ from onym.rerank.trees import MEMORY, RerankerOrigin, Trees, write_reranker
 from onym.store.markdown import code, table
 from onym.store.output import whole_folder
 from onym.text.analysis import analyse
+from onym.text.queries import queries_of
 from onym.train.card import ORIGIN_NOTE, corpora_table, describe_machine, format_card, kb_line, write_record
 from onym.train.configs import RerankTrainingConfig, TreesConfig
 from onym.train.corpora import CorporaContext
@@ -209,7 +211,8 @@ def pairs_of(
     found, before = [], 0
     for batch in _batches(documents):
         own = [context.own(doc) for doc in batch] if is_training else None
-        pool = pooling.pool(batch, context.parts.propose(batch), own=own)
+        queries = [queries_of(doc) for doc in batch]
+        pool = pooling.pool(queries, context.parts.propose(list(chain(*queries))), own=own)
         gold = [right_concepts(each.mention, resolver) for each in pool.mentions]
         ids = [context.kb.concept_ids[concept] for concept in pool.concepts.tolist()]
         found.append(

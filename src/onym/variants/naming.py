@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from onym.kb import KnowledgeBase
-from onym.types import Candidate, Document, Link, LinkedDocument, Mention
+from onym.kb.ranking import Ranked
+from onym.text.queries import Query
+from onym.types import Candidate, Document, Mention
 from onym.variants.forms import DBSNP, HGVS, SequenceVariant
 from onym.variants.patterns import find_rs_numbers, read_variant
 
@@ -129,22 +131,23 @@ def _candidate(concept_id: str, score: float) -> Candidate:
     return Candidate(concept_id, local, score, local, TYPE)
 
 
-def add_genes(linked: LinkedDocument, kb: KnowledgeBase) -> LinkedDocument:
-    """Return the document with the symbol of the nearest linked gene in the ids of variants: `hgvs:BRAF:p.V600E`.
+def add_genes(queries: Sequence[Query], found: Sequence[Ranked], kb: KnowledgeBase) -> list[Ranked]:
+    """Return a document's answers with the symbol of the nearest linked gene in ids of variants: `hgvs:BRAF:p.V600E`.
 
     A variant in a document without linked genes keeps its id.
     """
-    known = _sort_genes((link.mention, _symbol(kb, link.concept_id)) for link in linked.links if link.concept_id)
+    pairs = list(zip(queries, found, strict=True))
+    known = _sort_genes((query.mention, _symbol(kb, each.candidates[0].concept_id)) for query, each in pairs if each.candidates)
     if not known:
-        return linked
-    return replace(linked, links=tuple(add_gene(link, nearest_symbol(link.mention, known)) for link in linked.links))
+        return list(found)
+    return [add_gene(each, nearest_symbol(query.mention, known)) for query, each in pairs]
 
 
-def add_gene(link: Link, symbol: str) -> Link:
-    """Return the link with the symbol of a gene in the ids of its variants in HGVS notation."""
-    if not symbol or not any(_is_bare(each.concept_id) for each in link.candidates):
-        return link
-    return replace(link, candidates=tuple(_with_gene(each, symbol) for each in link.candidates))
+def add_gene(ranked: Ranked, symbol: str) -> Ranked:
+    """Return the answer with the symbol of a gene in the ids of its variants in HGVS notation."""
+    if not symbol or not any(_is_bare(each.concept_id) for each in ranked.candidates):
+        return ranked
+    return replace(ranked, candidates=tuple(_with_gene(each, symbol) for each in ranked.candidates))
 
 
 def _is_bare(concept_id: str) -> bool:

@@ -54,6 +54,7 @@ from tests.robustness.children import Child, LostError, requests
 from tests.robustness.meter import Meter
 from tests.robustness.models import configs, tokenizers, weights
 from tests.robustness.models.case import Case, save_honest, save_kb
+from tests.support.linking import link_with
 
 _PATIENCE_S, _SOON_S, _LIMIT_S, _LIMIT_MB = 30.0, 2.0, 5.0, 512.0
 _STEP, _AGAIN, _WORKERS = 20, 4, 2
@@ -298,15 +299,15 @@ def _answers(kind: str, folder: Path, kb: KnowledgeBase) -> list[Any]:
         return _links(onym.load(folder).link_many(_TEXTS))
     documents = [_document(str(number), text) for number, text in enumerate(_TEXTS)]
     if kind == "encoder":
-        return _links(DenseLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+        return _links(link_with(DenseLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu"), documents))
     if kind == "onnx":
         encoder = OnnxEncoder.open(folder)
-        return _links(DenseLinker(kb, encoder, index_in_memory(kb, encoder)).link(documents))
+        return _links(link_with(DenseLinker(kb, encoder, index_in_memory(kb, encoder)), documents))
     if kind in ("bart", "t5"):
-        return _links(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu").link(documents))
+        return _links(link_with(GenerativeLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu"), documents))
     linker = CollectiveLinker.from_pretrained(folder, kb, dtype="fp32", device="cpu")
     detected = [[doc.id, len(doc.mentions)] for doc in _detect_documents(linker.model, documents)]
-    return [*_links(linker.link(documents)), *detected]
+    return [*_links(link_with(linker, documents)), *detected]
 
 
 def _detect_documents(model: Any, documents: list[Document]) -> Iterable[Document]:

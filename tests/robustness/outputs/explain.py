@@ -33,6 +33,7 @@ from onym.pipeline.explanation import Explanation
 from onym.store.files.source import InputFile, Source
 from onym.text.normal import normal_name
 from onym.types import Document
+from tests.support.linking import link_with
 
 UPPER_BOUNDS = {"unfaithful": 0}
 LOWER_BOUNDS = {"constant_unfaithful": 1}
@@ -113,7 +114,7 @@ def _without_names(group: Sequence[Explained]) -> list[str | None]:
         build_kb(recipe, kb, root=data_folder(), sources={path: _release(path, removed)})
         config = linker_config("rerank", model=locate(STARTER) / "reranker")
         linker = open_linker(config, KnowledgeBase.open(kb), OpenContext())
-        linked = linker.link([each.document for each in group], top_k=1)
+        linked = link_with(linker, [each.document for each in group], top_k=1)
         return [each.links[0].concept_id for each in linked]
 
 

@@ -11,6 +11,7 @@ from onym.kb import KnowledgeBase
 from onym.linkers.exact import ExactLinker
 from onym.outputs.fhir import fhir_document
 from onym.outputs.omop import CONCEPTS, NoteNlp, OmopConcept, OmopConcepts, StandardConcept, write_note_nlp
+from onym.pipeline import Pipeline
 from tests.outputs.test_fhir_concept_map import MAPPINGS, RELEASES, write_map
 from tests.outputs.test_fhir_documents import make_linked
 from tests.outputs.test_omop_note_nlp import DAY
@@ -34,9 +35,9 @@ def test_rejects_broken_documents(version: str) -> None:
 
 
 def test_rejects_broken_maps(tiny_kb: Path) -> None:
-    linker = ExactLinker(KnowledgeBase.open(tiny_kb))
+    pipeline = Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb)))
     for version in RELEASES:
-        good: dict[str, Any] = write_map(MAPPINGS, linker, version=version)
+        good: dict[str, Any] = write_map(MAPPINGS, pipeline, version=version)
         assert [bool(fhir_problems(each, version)) for each in iter_broken_maps(good, version)] == [True] * 13
 
 
@@ -69,7 +70,7 @@ def test_counts_lost_mentions_and_terms(tiny_kb: Path, tmp_path: Path) -> None:
     assert _count_lost_rows([fever, fever], path, OmopConcepts(), is_numbered=True) == 3, (
         "another note, and two that are not there"
     )
-    resource = write_map(MAPPINGS, ExactLinker(KnowledgeBase.open(tiny_kb)))
+    resource = write_map(MAPPINGS, Pipeline(ExactLinker(KnowledgeBase.open(tiny_kb))))
     answers: dict[str, str | None] = {"Fever": "mesh:D005334", "hart attack": "mesh:D009203", "zzz": None}
     others = (answers, answers | {"zzz": "mesh:D1"}, answers | {"more": None})
     assert [_count_lost_terms(each, resource) for each in others] == [0, 1, 1]

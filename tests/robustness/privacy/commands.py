@@ -34,7 +34,7 @@ PLUG_INS = "plug-ins"
 _PLUG_IN = """
 from typing import Literal
 
-from onym.linkers.base import LinkerConfig, link_batches
+from onym.linkers.base import Linker, LinkerConfig
 
 
 class Config(LinkerConfig):
@@ -45,16 +45,17 @@ def open(config, kb, context):
     return Broken(kb)
 
 
-class Broken:
+class Broken(Linker):
+    config = {"linker": "broken"}
+
     def __init__(self, kb):
         self.kb = kb
 
-    config = {"linker": "broken"}
+    def ranking(self, top_k, allowed=None):
+        def rank(queries):
+            raise ValueError([query.document.text for query in queries])
 
-    def link(self, documents, *, top_k=10, only=None):
-        for doc in documents:
-            raise ValueError(doc.text)
-            yield
+        return rank
 """
 _FORMAT = """
 HOLDS, IS_FOLDER = frozenset(), False

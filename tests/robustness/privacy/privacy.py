@@ -32,11 +32,11 @@ from onym.corpora.corpus import read_sources, write_corpus
 from onym.corpora.problems import require_complete
 from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.linkers import base as _surfaces
 from onym.linkers.dense import DenseLinker
 from onym.linkers.exact import ExactLinker
 from onym.linkers.generative import GenerativeLinker
 from onym.linkers.tfidf import TfidfLinker
+from onym.pipeline import link as linking
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, LinkedDocument, Problem
 from tests.robustness.privacy.canaries import Canaries, capture_shown, describe_problems, plant_documents
@@ -50,6 +50,7 @@ from tests.robustness.privacy.commands import (
     run_process,
 )
 from tests.robustness.privacy.private_runs import open_to_others
+from tests.support.linking import link_with
 
 FULL, QUICK = (10_000, 500), (150, 12)
 """Runs in all, and how many of them are processes of their own."""
@@ -186,9 +187,11 @@ def _without_models(kb: KnowledgeBase) -> list[Breakable]:
     tfidf = TfidfLinker(kb)
     pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
     return [
-        Breakable(ExactLinker(kb).link, ((ExactLinker, "_find"), (_surfaces, "queries"), (ExactLinker, "_ranked"))),
-        Breakable(tfidf.link, ((type(tfidf.similarity), "top"),)),
-        Breakable(_bare(pipeline), ((DictionaryDetector, "_spans"), (DictionaryDetector, "_names"), (_surfaces, "queries"))),
+        Breakable(
+            partial(link_with, ExactLinker(kb)), ((ExactLinker, "_find"), (linking, "queries_of"), (ExactLinker, "_rank"))
+        ),
+        Breakable(partial(link_with, tfidf), ((type(tfidf.similarity), "top"),)),
+        Breakable(_bare(pipeline), ((DictionaryDetector, "_spans"), (DictionaryDetector, "_names"), (linking, "queries_of"))),
     ]
 
 
@@ -198,8 +201,8 @@ def _with_models(kb: KnowledgeBase, folder: Path) -> list[Breakable]:
     dense = DenseLinker.from_pretrained(save_encoder(folder / "encoder"), kb)
     generative = GenerativeLinker.from_pretrained(save_model(folder / "seq2seq"), kb, width=2)
     return [
-        Breakable(dense.link, ((type(dense.encoder), "encode"), (DenseLinker, "_answers"))),
-        Breakable(generative.link, ((GenerativeLinker, "decode_mentions"), (type(generative.layout), "source"))),
+        Breakable(partial(link_with, dense), ((type(dense.encoder), "encode"), (DenseLinker, "_answers"))),
+        Breakable(partial(link_with, generative), ((GenerativeLinker, "decode_mentions"), (type(generative.layout), "source"))),
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -31,6 +32,7 @@ from tests.robustness.privacy.commands import (
 )
 from tests.robustness.privacy.privacy import Breakable, make_malformed_calls, run_broken
 from tests.robustness.privacy.private_runs import EXPORTS, open_to_others
+from tests.support.linking import link_with
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +84,7 @@ def test_captures_errors_logs_and_prints() -> None:
 
 def test_detects_leaking_error_message(setup: Setup) -> None:
     linker = ExactLinker(KnowledgeBase.open(setup.folder / "kb"))
-    part, made = Breakable(linker.link, ((ExactLinker, "_find"),)), canaries()
+    part, made = Breakable(partial(link_with, linker), ((ExactLinker, "_find"),)), canaries()
     assert made.find_in(run_broken(random.Random(0), made, [part])) == []
     leaking = lambda error, document_id: Problem(document_id, "internal-error", str(error))  # noqa: E731
     with patch.object(isolation, "problem_of", leaking):

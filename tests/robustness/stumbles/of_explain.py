@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
-from onym.linkers.base import link_among
+from onym.linkers.base import Rank
 from onym.linkers.exact import ExactLinker
 from onym.packs import load
-from onym.types import Document, LinkedDocument, Mention
+from onym.pipeline import Pipeline
+from onym.types import Document, Mention
 from tests.robustness.stumbles.rows import Scene, stumble
 
 
@@ -40,22 +40,21 @@ def a_type_filter_links_a_mention_again_only_where_candidates_differ(scene: Scen
     linker = CountingLinker(pipeline.kb, calls)
     only = np.zeros(len(pipeline.kb), dtype=bool)
     doc = Document("1", "asthma", (Mention(0, 6, "asthma"),))
-    (linked,) = link_among(linker, [doc], only=only)
-    assert linked.links[0].concept_id is None, linked
-    assert calls == [False], calls
-    return "exact match answered once"
+    filtered = Pipeline(linker, only=only)
+    assert filtered.link(doc).links[0].concept_id is None
+    assert filtered.link(Document("2", "asthmatic weather", (Mention(10, 17, "weather"),))).links[0].concept_id is None
+    assert calls == [False, True], calls
+    return "only the mention whose best concept is left out is ranked again"
 
 
 class CountingLinker(ExactLinker):
-    """An exact-match linker that records for each call whether a filter is given."""
+    """An exact-match linker that records for each ranking of queries whether a filter is given."""
 
     def __init__(self, kb: KnowledgeBase, calls: list[bool]) -> None:
         super().__init__(kb)
         self._calls = calls
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Record the call, and link."""
-        self._calls.append(only is not None)
-        return super().link(documents, top_k=top_k, only=only)
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Record the call, and rank."""
+        self._calls.append(allowed is not None)
+        return super().ranking(top_k, allowed)

@@ -50,9 +50,8 @@ def run(options: argparse.Namespace) -> dict[str, object]:
     worst, shapes = 0.0, dict(list(SHAPES.items())[:: QUICK_STEP if options.quick else 1])
     ratios: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        pipeline = build_pipeline(
-            make_kb(Path(folder)), Path(folder) / "pipeline", detector=detector_config("dictionary,variants"), assertion=True
-        )
+        kb = make_kb(Path(folder))
+        pipeline = build_pipeline(kb, Path(folder) / "pipeline", detector=detector_config("dictionary,variants"))
         seconds(pipeline, " ".join(NAMES), 1)
         for name, shape in shapes.items():
             took = first_seconds(pipeline, shape(QUICK if options.quick else LENGTH), 1 if options.quick else 3)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InternalError
 from onym.kb import KnowledgeBase
-from onym.pipeline import Pipeline
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.serve.answers import JobRunner
 from onym.serve.reconcile.matching import (
     Matcher,
@@ -92,7 +92,8 @@ def _make_calibration(pipeline: Pipeline) -> Any:
 
 
 def test_service_precision_hides_no_candidate(pipeline: Pipeline) -> None:
-    strict = Pipeline(pipeline.linker, calibration=pipeline.term_calibration, precision=0.9, coverage=0.5)
+    options = PipelineOptions(precision=0.9, coverage=0.5)
+    strict = Pipeline(pipeline.linker, options=options, calibration=pipeline.term_calibration)
     assert len(Matcher(strict).of({"q0": {"text": "MI"}}, 0.95)["q0"]["result"]) == 2
 
 
@@ -128,7 +129,7 @@ def test_answers_each_query(matcher: Matcher) -> None:
 
 def test_internal_error_is_raised(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = Matcher(pipeline)
-    monkeypatch.setattr("onym.pipeline.pipeline.link_among", lambda _, documents, **__: _fail_documents(documents))
+    monkeypatch.setattr("onym.pipeline.link.Linking.link", lambda _, documents: list(_fail_documents(documents)))
     with pytest.raises(InternalError):
         first(matcher, "fever")
 

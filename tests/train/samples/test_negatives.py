@@ -12,6 +12,7 @@ from onym.linkers.dense import DenseLinker
 from onym.train.samples.mentions import DocMention, MentionPairs
 from onym.train.samples.pairs import HardPairs, Negatives, mine
 from onym.types import Document, Mention
+from tests.support.linking import link_with
 
 HEART, FEVER, PRESSURE = "mesh:D009203", "mesh:D005334", "mesh:D006973"
 DOC = Document(
@@ -48,7 +49,7 @@ def test_mines_nearest_wrong_concepts(kb: KnowledgeBase, linker: DenseLinker) ->
     for row, wrong in enumerate(mine(linker, pairs, 2)):
         queries = pairs.queries[row]
         doc = Document("1", queries.surface, (Mention(0, len(queries.surface), queries.surface),))
-        (linked,) = linker.link([doc])
+        (linked,) = link_with(linker, [doc])
         wanted = [
             (kb.concept_ids.find(each.concept_id), kb.find(each.name))
             for each in linked.links[0].candidates

@@ -88,11 +88,10 @@ class Options(Request):
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
         """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
+        from onym.pipeline.config import PipelineOptions
+
         options = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
-        pipeline = pipeline.with_assertion(options.pop("assertion", None))
-        if "precision" in options:
-            pipeline = pipeline.with_precision(options.pop("precision"))
-        return pipeline.with_filter(**options) if options else pipeline
+        return pipeline.with_options(PipelineOptions.of(options)) if options else pipeline
 
 
 class Reply(BaseModel):

@@ -14,6 +14,7 @@ from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds
 
 if TYPE_CHECKING:
     from onym.pipeline.pipeline import Pipeline
+    from onym.pipeline.prepare import Prepared
 
 MAX_TOP_K = 1_000
 _FEVER = Mention(5, 10, "fever", type="Disease")
@@ -106,6 +107,7 @@ class LinkReply(row_model("LinkRow", kinds_of(), ("document", "start", "end", "t
     """
 
     candidates: list[CandidateReply]
+    extra: dict[str, Any] = Field(default={}, description="What components of plug-ins say, by the name of the component.")
 
 
 class ReasonReply(Reply):
@@ -148,6 +150,7 @@ class ExplanationReply(Reply):
     nil_reason: str | None
     assertion: str | None
     correction: str | None
+    decided_by: str | None
     reasons: list[ReasonReply]
     effects: list[EffectReply]
     runner_up: str | None
@@ -180,14 +183,11 @@ class LinkedReply(Reply):
     rejections: list[RejectionReply] = Field(default=[])
 
 
-def reply_with_links(linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
+def reply_with_links(prepared: Prepared, linked: LinkedDocument, job: dict[str, Any], pipeline: Pipeline) -> dict[str, Any]:
     """Return a linked document as plain values, in the format that the job requests."""
     from onym.corpora.plain import to_plain_linked
-    from onym.pipeline.explanation import explain_linked
 
-    explained = None
-    if job.get("explain"):
-        explained = explain_linked(linked, pipeline.linker, pipeline.detector, pipeline.source())
+    explained = pipeline.explain_linked(prepared, linked) if job.get("explain") else None
     if top_k := job.get("top_k"):
         linked = replace(linked, links=tuple(replace(link, candidates=link.candidates[:top_k]) for link in linked.links))
     if job.get("format") == "document":

@@ -72,7 +72,7 @@ def _rows_with_candidates(terms: Sequence[str | None], pipeline: Pipeline, count
     nothing = dict.fromkeys(MAPPED_COLUMNS) | {"candidates": []}
     distinct = list(dict.fromkeys(term for term in terms if term is not None))
     found: dict[str | None, dict[str, Any]] = {}
-    for term, linked in zip(distinct, link_terms(distinct, pipeline, top_k=count), strict=True):
+    for term, linked in zip(distinct, link_terms(distinct, pipeline), strict=True):
         for row, link in zip(linked.to_dict()["links"], linked.links, strict=True):
             candidates = row["candidates"][:count]
             _add_parents(candidates, link, pipeline.kb)

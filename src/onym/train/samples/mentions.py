@@ -17,8 +17,8 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.search import open_similarity
 from onym.models.template import InputLayout
-from onym.text.analysis import expand_abbreviations
 from onym.text.normal import normal_name
+from onym.text.queries import queries_of, spell_out
 from onym.train.samples.base import Ints, OrderedSamples, Positive, Sample, draw, draw_rows
 from onym.types import Document, Mention
 
@@ -150,9 +150,9 @@ def mentions_of(documents: Iterable[Document], *, exclude: Iterable[Document] = 
     """
     excluded = {corpus_span(doc, mention) for doc in exclude for mention in doc.mentions}
     return [
-        expanded
+        spell_out(query) if query.definition else (doc, mention)  # the plain document, without its analysis
         for doc in documents
-        for mention, expanded in zip(doc.mentions, expand_abbreviations(doc), strict=True)
+        for mention, query in zip(doc.mentions, queries_of(doc), strict=True)
         if mention.concept_ids and corpus_span(doc, mention) not in excluded
     ]
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.linkers.dense import DenseLinker
+from onym.pipeline import Pipeline, PipelineOptions
 from onym.store.arrays import Ragged, smallest_offsets
 from onym.train.samples.base import Ints, OrderedSamples, Positive, RepeatedSamples, draw, draw_rows, permute
 from onym.train.samples.mentions import MentionPairs, Query
@@ -259,7 +260,8 @@ def mine(linker: DenseLinker, pairs: MentionPairs, hard: int) -> list[list[Wrong
     kb = linker.kb
     gold = [set(each.concepts) for each in pairs.queries]
     documents = (Document(str(row), each.surface, (_whole(each.surface),)) for row, each in enumerate(pairs.queries))
-    linked = linker.link(documents, top_k=hard + max(map(len, gold), default=0) + _SPARE)
+    options = PipelineOptions(top_k=hard + max(map(len, gold), default=0) + _SPARE)
+    linked = Pipeline(linker, options=options, bare=True).link_many(documents)
     found = []
     for concepts, item in zip(gold, linked, strict=True):
         near = ((kb.concept_ids.find(each.concept_id), kb.find(each.name)) for each in item.links[0].candidates)

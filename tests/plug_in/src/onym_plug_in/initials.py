@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import Field
 
 from onym.kb import KnowledgeBase
-from onym.kb.ranking import ConceptMask, rank_concepts
-from onym.linkers.base import LinkerConfig, link_batches
+from onym.kb.ranking import ConceptMask, Ranked, rank_concepts
+from onym.linkers.base import Linker, LinkerConfig, Rank
 from onym.parts import OpenContext
-from onym.types import Document, Link, LinkedDocument
+from onym.text.queries import Query
 
 
 class Config(LinkerConfig):
@@ -26,7 +25,7 @@ def open(config: Config, kb: KnowledgeBase, context: OpenContext) -> InitialsLin
     return InitialsLinker(kb, config)
 
 
-class InitialsLinker:
+class InitialsLinker(Linker):
     """Links a mention by the first letters of its words."""
 
     def __init__(self, kb: KnowledgeBase, config: Config) -> None:
@@ -40,18 +39,14 @@ class InitialsLinker:
         """The effective configuration, stored with results."""
         return {"linker": "initials", "letters": self._config.letters}
 
-    def link(
-        self, documents: Iterable[Document], *, top_k: int = 10, only: ConceptMask | None = None
-    ) -> Iterator[LinkedDocument]:
-        """Yield each document with the concepts whose names have the initials of its mentions."""
+    def ranking(self, top_k: int, allowed: ConceptMask | None = None) -> Rank:
+        """Return a function that ranks the concepts whose names have the initials of a mention."""
 
-        def links(batch: Sequence[Document]) -> Iterator[list[Link]]:
-            for doc in batch:
-                names = [self._names.get(self._key(mention.surface), []) for mention in doc.mentions]
-                found = [rank_concepts(self.kb, [(name, 1.0) for name in each], top_k, only) for each in names]
-                yield [ranked.link(mention) for mention, ranked in zip(doc.mentions, found, strict=True)]
+        def rank(query: Query) -> Ranked:
+            names = self._names.get(self._key(query.text), [])
+            return rank_concepts(self.kb, [(name, 1.0) for name in names], top_k, allowed)
 
-        return link_batches(documents, links, batch=64)
+        return lambda queries: [rank(query) for query in queries]
 
     def _key(self, text: str) -> str:
         return " ".join(word[: self._config.letters] for word in text.lower().split())
