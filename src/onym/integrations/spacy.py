@@ -136,8 +136,15 @@ class OnymPipe(Pipe):
         pipeline = load(folder, prefer=given.prefer).with_options(given).with_components(*components)
         pipeline = pipeline.with_corrections(corrections)
         self.pipeline = pipeline.without_detector() if use_entities else pipeline
-        settings = {"use_entities": use_entities, "options": options, "components": components, "corrections": corrections}
-        self._again = partial(OnymPipe, name, folder, **settings)
+        self._again = partial(
+            OnymPipe,
+            name,
+            folder,
+            use_entities=use_entities,
+            options=options,
+            components=components,
+            corrections=corrections,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle only the settings. The other process opens the pipeline again."""

@@ -90,7 +90,7 @@ def run_before(components: Sequence[Component], batch: list[Prepared], done: Cal
     """Run the components that come before linking, and call `done` with the name of each."""
     for component in components:
         if component.place == "before_link":
-            batch = _run(component, batch, Prepared, _fail_prepared)
+            batch = _run(component, batch, Prepared, _fail_prepared, _with_same_mentions)
             done(component.name)
     return batch
 
@@ -101,37 +101,50 @@ def run_after(
     """Run the components that come after linking, and call `done` with the name of each."""
     for component in components:
         if component.place == "after_link":
-            batch = _run(component, batch, LinkedDocument, _fail_linked)
+            batch = _run(component, batch, LinkedDocument, _fail_linked, _require_valid_links)
             done(component.name)
     return batch
 
 
-def _run(component: Component, batch: list[T], kind: type[T], fail: Callable[[T, Problem], T]) -> list[T]:
-    run = cast("Callable[[Sequence[T]], Sequence[T]]", component.run)
+def _run(
+    component: Component,
+    batch: list[T],
+    kind: type[T],
+    fail: Callable[[T, Problem], T],
+    check: Callable[[list[T], str], list[T]],
+) -> list[T]:
+    run, name = cast("Callable[[Sequence[T]], Sequence[T]]", component.run), component.name
 
     def act(documents: Sequence[T]) -> list[T]:
         results = list(run(documents))
         if len(results) != len(documents) or not all(isinstance(each, kind) for each in results):
-            what = f"the component {component.name!r} returned {len(results)} results for {len(documents)} documents"
+            what = f"the component {name!r} returned {len(results)} results for {len(documents)} documents"
             raise ConfigError("component-invalid", what, fix=f"return one {kind.__name__} for each")
         if not all(map(_are_of_same_text, results, documents)):
-            what = f"the component {component.name!r} returned other documents than it was given"
+            what = f"the component {name!r} returned other documents than it was given"
             raise ConfigError("component-invalid", what, fix="return the documents in order, and do not change their text")
-        if component.place == "after_link":
-            _require_small_extra(results, component.name)
-        return results
+        return check(results, name)
 
     whole = [document for document in batch if not document.problems]
     results = iter(isolate(whole, act, fail, batch=max(1, len(whole)), kind=kind))
     return [document if document.problems else next(results) for document in batch]
 
 
+def _with_same_mentions(batch: list[Prepared], _name: str) -> list[Prepared]:
+    """Return the documents with the mentions of `found` as their mentions."""
+    return [prepared.with_found(prepared.found) for prepared in batch]
+
+
 def _are_of_same_text(one: T, other: T) -> bool:
     return one.id == other.id and one.document.text == other.document.text
 
 
-def _require_small_extra(batch: Sequence[Any], name: str) -> None:
-    for link in (link for linked in batch for link in linked.links):
+def _require_valid_links(batch: list[LinkedDocument], name: str) -> list[LinkedDocument]:
+    for text, link in ((linked.document.text, link) for linked in batch for link in linked.links):
+        mention = link.mention
+        if text[mention.start : mention.end] != mention.surface:
+            what = f"the component {name!r} returned a link whose mention is not in the text"
+            raise ConfigError("component-invalid", what, fix="keep the mentions of links, or drop links")
         for value in link.extra.values():
             try:
                 size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
@@ -139,6 +152,7 @@ def _require_small_extra(batch: Sequence[Any], name: str) -> None:
                 raise InputError("component-extra", f"what {name!r} adds to a link is not JSON") from None
             if size > MAX_EXTRA:
                 raise InputError("component-extra", f"{name!r} adds {size:,} bytes to a link; the limit is {MAX_EXTRA:,}")
+    return batch
 
 
 def _fail_prepared(prepared: Prepared, problem: Problem) -> Prepared:

@@ -22,7 +22,8 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
-from onym.corrections.corrections import STAGE, Corrections
+from onym.corrections.corrections import STAGE, Corrections, Found
+from onym.corrections.rules import Rule
 from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
 from onym.linkers.base import Linker
@@ -48,7 +49,7 @@ _REASONS = {
     "species-document": "the document names {text} {value:.0f} times",
     "species-cues": "the document has words that hint at {text}, {value:.0f} times",
 }
-_DECIDED_BY = {"name": "the name", "correction": "a correction", "rerank": "the reranker", "exact": "exact match"}
+_DECIDED_BY = {"name": "the name", "rerank": "the reranker", "exact": "exact match"}
 _NOT_LINKED = {
     "no-candidate": "no name of the knowledge base matches",
     "below-threshold": "the score is below the minimum",
@@ -139,7 +140,8 @@ class Explanation:
             yield above
         yield f"matched name: {best.name!r}{self._provenance()}"
         certainty = "" if link.confidence is None else f", confidence {link.confidence:.2f}"
-        decided = f", decided by {_DECIDED_BY.get(self.decided_by, self.decided_by)}" if self.decided_by else ""
+        is_said = not self.decided_by or self.correction
+        decided = "" if is_said else f", decided by {_DECIDED_BY.get(self.decided_by, self.decided_by)}"
         yield f"score {best.score:.3f}{certainty}{decided}"
         for reason in self.evidence.reasons:
             yield f"because {_REASONS[reason.kind].format(text=reason.text, value=reason.value)}"
@@ -240,7 +242,9 @@ class Explaining:
         `prepared` is what the steps before linking returned for the document.
         """
         document, kb = prepared.document, self.linker.kb
-        queries = queries_of(document, expand=self.link_options.expand)
+        mentions = [Found(link.mention).at(document.text).mention for link in linked.links]  # with plain characters
+        queries = queries_of(document, mentions, expand=self.link_options.expand)
+        rules = {(found.mention.start, found.mention.end): found.rule for found in prepared.found}
         evidences = self.linker.evidence(queries, linked.links)
         explained = [
             Explanation(
@@ -250,15 +254,20 @@ class Explaining:
                 evidence,
                 self.source,
                 _parents_of_candidates(kb, link),
-                self.corrections.explain_rule(found.rule) if self.corrections and found.rule and link.stage == STAGE else None,
+                self._explain_correction(link, rules.get((link.mention.start, link.mention.end))),
                 self._decided_by(query, link),
             )
-            for link, query, found, evidence in zip(linked.links, queries, prepared.found, evidences, strict=True)
+            for link, query, evidence in zip(linked.links, queries, evidences, strict=True)
         ]
         is_annotated, detector = bool(prepared.original.mentions), self.detector
         rejections = detector.find_rejections(document) if isinstance(detector, FindsRejections) and not is_annotated else []
         note = "" if linked.links or rejections else _explain_nothing(detector)
         return Explanations(linked, explained, rejections, note)
+
+    def _explain_correction(self, link: Link, rule: Rule | None) -> str | None:
+        if self.corrections is None or rule is None or link.stage != STAGE:
+            return None
+        return self.corrections.explain_rule(rule)
 
     def _decided_by(self, query: Query, link: Link) -> str:
         """Return the part that decided the answer: a correction, the name, a stage of the linker, or the linker."""
