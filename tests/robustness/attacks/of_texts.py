@@ -12,9 +12,13 @@ from onym.rerank.features import find_support
 from tests.robustness.attacks.rows import Place, attack
 from tests.robustness.text.doubling import require_linear
 from tests.robustness.text.shapes import over
-from tests.robustness.text.starter_texts import DEFINING, corrected, numbered_definitions, starter
+from tests.robustness.text.starter_texts import DEFINING, corrected, forgetful, numbered_definitions, starter
 
 _LENGTH, _LONG = 6_000, 40_000
+
+
+def _link(text: str) -> object:
+    return forgetful(starter()).link(text)
 
 
 @cache
@@ -25,34 +29,34 @@ def _names() -> Sequence[str]:
 
 @attack("repeat one definition")
 def definition_repeated(_: Place) -> None:
-    require_linear(starter().link, over("heart failure (HF) "), _LENGTH)
+    require_linear(_link, over("heart failure (HF) "), _LENGTH)
 
 
 @attack("repeat prose with its definitions")
 def prose_that_repeats_its_definitions(_: Place) -> None:
-    require_linear(starter().link, over(DEFINING), _LONG)
+    require_linear(_link, over(DEFINING), _LONG)
 
 
 @attack("define a new short form in each phrase")
 def definitions_of_many_short_forms(_: Place) -> None:
-    require_linear(starter().link, numbered_definitions, 2 * _LONG)
+    require_linear(_link, numbered_definitions, 2 * _LONG)
 
 
 @attack("list names of the knowledge base, each once: every concept of the document is looked up for every mention")
 def many_different_names(_: Place) -> None:
-    require_linear(starter().link, lambda length: ". ".join(_names())[:length], _LONG)
+    require_linear(_link, lambda length: ". ".join(_names())[:length], _LONG)
 
 
 @attack("add mentions by rules to a text that repeats their surface, and a short form whose expansion a rule needs")
 def rules_that_add_mentions(_: Place) -> None:
     for unit in (DEFINING, "treated ", "patients\u2019 heart failure (HF) HF "):
-        require_linear(corrected().link, over(unit), _LENGTH)
+        require_linear(lambda text: forgetful(corrected()).link(text), over(unit), _LENGTH)
 
 
 @attack("explain each link and each rejected name of a text, and show them as a page")
 def explanations(_: Place) -> None:
     for pipeline, shape in ((starter(), over("heart failure (HF) ")), (corrected(), over(DEFINING))):
-        require_linear(lambda text, on=pipeline: on.explain(text)._repr_html_(), shape, 2_000)  # type: ignore[misc]
+        require_linear(lambda text, on=pipeline: forgetful(on).explain(text)._repr_html_(), shape, 2_000)  # type: ignore[misc]
 
 
 @attack("resolve overlaps of long spans first, then of the short ones between them")

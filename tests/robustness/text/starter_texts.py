@@ -33,6 +33,18 @@ def corrected() -> Pipeline:
     return starter().with_corrections(Corrections(rules, starter().kb))
 
 
+def forgetful(pipeline: Pipeline) -> Pipeline:
+    """Return the same pipeline without the answers that it keeps from earlier calls, so that each text takes its full time."""
+    return Pipeline(
+        pipeline.linker,
+        pipeline.detector,
+        pipeline.options,
+        only=pipeline.only,
+        calibration=pipeline.calibration,
+        corrections=pipeline.corrections,
+    )
+
+
 @cache
 def _definitions() -> str:
     definitions = starter().kb.definitions
