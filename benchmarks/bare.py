@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 from onym.pipeline import Pipeline, PipelineOptions
 
 

@@ -15,15 +15,15 @@ import torch
 
 from benchmarks.report import data_folder
 from onym.datasets import prepare
-from onym.decoding.adapters import Adapter, adapter_of
-from onym.decoding.explorer import Explorer, NodeRequest
-from onym.decoding.search import BeamSearch
-from onym.decoding.session import TreeSession
+from onym.methods.generative.decoding.adapters import Adapter, adapter_of
+from onym.methods.generative.decoding.explorer import Explorer, NodeRequest
+from onym.methods.generative.decoding.search import BeamSearch
+from onym.methods.generative.decoding.session import TreeSession
+from onym.methods.generative.template import GENRE
+from onym.methods.generative.trie.packed import PackedTrie
 from onym.models.device import resolve_precision
-from onym.models.template import GENRE
 from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
-from onym.trie.packed import PackedTrie
 
 WINDOW, WIDTH, BATCH = 64, 5, 32
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

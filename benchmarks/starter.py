@@ -36,21 +36,20 @@ from benchmarks.batch import OLD
 from benchmarks.report import data_folder
 from benchmarks.starter_sources import open_sources
 from onym.config import read_toml
-from onym.detect import detector_config
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import Mentions, calibrate_pipeline
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.name_table import FOLDER as NAME_TABLES
 from onym.kb.search import open_similarity
-from onym.linkers import linker_config
+from onym.methods import detector_config, linker_config
 from onym.packs.locate import STARTER, load, locate, read_pipeline
 from onym.pipeline.config import FILE, PipelineOptions
 from onym.pipeline.folder import build_pipeline, store_calibration
 from onym.train.configs import StudentTrainingConfig
-from onym.train.mentions import train_classifier
-from onym.train.rerank import train_reranker
+from onym.train.dictionary.trainer import train_classifier
+from onym.train.reranker.trainer import train_reranker
 from onym.train.stages import read_config
-from onym.train.student import train_student
+from onym.train.student.trainer import train_student
 
 _TEACHER_EPOCHS = 20
 _RECIPES = Path(__file__).parent / "recipes"

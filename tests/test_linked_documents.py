@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline
 from onym.types import COLUMNS, AssertionMark, Candidate, Document, Link, LinkedDocument, Mention, Problem, style_id
 

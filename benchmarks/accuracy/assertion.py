@@ -30,8 +30,8 @@ from typing import get_args
 
 from benchmarks.commands.link_speed import abstracts
 from benchmarks.report import data_folder
-from onym.detect import assertion_marks
 from onym.packs import load
+from onym.text import assertion_marks
 from onym.types import AssertionMark, Document, Mention, Offsets
 
 LOWER_BOUNDS = {"negation_f1": 94.6}

@@ -19,11 +19,11 @@ from benchmarks.results.predict import folder_of, parts
 from benchmarks.results.tasks import Task, open_quick_task, open_task
 from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import gold_ranks, recall_at
-from onym.linkers.base import Linker
-from onym.linkers.cascade import CascadeLinker
-from onym.linkers.dense import DenseLinker
-from onym.linkers.exact import ExactLinker
-from onym.linkers.generative import GenerativeLinker
+from onym.methods.base import Linker
+from onym.methods.compose.cascade import CascadeLinker
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.exact import ExactLinker
+from onym.methods.generative.linker import GenerativeLinker
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.types import Document
 

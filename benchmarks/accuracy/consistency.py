@@ -19,12 +19,12 @@ from benchmarks.results.e2e_tasks import KINDS, EndToEndTask, end_to_end_task, j
 from benchmarks.results.predict import folder_of
 from benchmarks.results.tasks import open_quick_task
 from benchmarks.speed.collective_speed import open_model
-from onym.index import open_derived_index
-from onym.linkers.base import Linker
-from onym.linkers.collective import CollectiveLinker, CollectiveLinkerConfig
-from onym.linkers.dense import DenseLinker
-from onym.linkers.exact import ExactLinker
-from onym.models.collective import Collective
+from onym.methods.base import Linker
+from onym.methods.collective.linker import CollectiveLinker, CollectiveLinkerConfig
+from onym.methods.collective.model import Collective
+from onym.methods.dense.index import open_derived_index
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline, PipelineOptions
 
 _QUICK = 60  # number of documents with --quick; each has one mention

@@ -25,9 +25,9 @@ from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
 from onym.corrections import NO_CONCEPT, NOT_A_MENTION, Corrections, Rule
-from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import data_folder, percent
-from onym.detect import Rejection
-from onym.detect.base import FindsRejections
 from onym.kb import KnowledgeBase
+from onym.methods import Rejection
+from onym.methods.detector import FindsRejections
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.text.normal import normal_name

@@ -31,13 +31,13 @@ from benchmarks.report import data_folder
 from onym.corpora import write_corpus
 from onym.datasets.own import prepare_own
 from onym.datasets.prepared import open_dataset
-from onym.genes.names import tight_key
 from onym.kb import KnowledgeBase, Recipe, build_kb
 from onym.kb.recipe import SourceConfig
-from onym.linkers import GenesLinker, linker_config, open_linker
+from onym.methods import GenesLinker, linker_config, open_linker
+from onym.methods.genes.names import tight_key
 from onym.store.cache import cache_folder
 from onym.train.configs import GenesTrainingConfig
-from onym.train.genes import gold_species, train_genes
+from onym.train.genes.trainer import gold_species, train_genes
 from onym.train.stages import read_config, runs_folder
 from onym.types import Document, Link, Mention
 

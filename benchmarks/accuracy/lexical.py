@@ -11,7 +11,7 @@ from onym.evaluate.metrics import score
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.tfidf import TfidfLinker
 
 DATASETS = {"ncbi_biosyn": "ncbi-disease-biosyn", "bc5cdr_disease_biosyn": "bc5cdr-disease-biosyn"}
 

@@ -30,13 +30,13 @@ from benchmarks.report import data_folder
 from onym.corpora import write_corpus
 from onym.datasets.own import prepare_own
 from onym.datasets.prepared import open_dataset
-from onym.genes.names import tight_key
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.linkers import ExactLinker, Linker, OrganismsLinker, linker_config, open_linker
+from onym.methods import ExactLinker, Linker, OrganismsLinker, linker_config, open_linker
+from onym.methods.genes.names import tight_key
 from onym.store.cache import cache_folder
 from onym.text.normal import normal_name
 from onym.train.configs import OrganismsTrainingConfig
-from onym.train.organisms import train_organisms
+from onym.train.genes.organism_trainer import train_organisms
 from onym.train.stages import read_config, runs_folder
 from onym.types import Document, Mention
 

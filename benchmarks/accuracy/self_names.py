@@ -15,11 +15,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from onym.detect.dictionary import DictionaryDetector
 from onym.evaluate.own_names import KINDS, OwnName, as_document, check_names, sample_names
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
-from onym.linkers import linker_config, open_linker
+from onym.methods import linker_config, open_linker
+from onym.methods.dictionary.detector import DictionaryDetector
 from onym.packs import load
 from onym.pipeline.pipeline import Pipeline
 

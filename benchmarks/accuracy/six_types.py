@@ -37,13 +37,15 @@ import numpy as np
 from benchmarks.report import data_folder
 from onym.calibrate import expected_calibration_error
 from onym.datasets.prepared import open_dataset
-from onym.detect.several import SeveralDetectorConfig
 from onym.evaluate.cases import ConceptResolver
 from onym.evaluate.end_to_end import score_end_to_end
 from onym.evaluate.task import EvaluationTask, without_annotations
 from onym.evaluate.tuning import calibrate_pipeline
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.linkers.by_type import ByTypeLinkerConfig, normal_type
+from onym.methods.compose.by_type import ByTypeLinkerConfig, normal_type
+from onym.methods.compose.several import SeveralDetectorConfig
+from onym.methods.variants.forms import DBSNP, HGVS, from_tmvar
+from onym.methods.variants.naming import is_variant_type
 from onym.packs.locate import pack_folder
 from onym.pipeline import Pipeline
 from onym.pipeline.config import PipelineOptions
@@ -53,8 +55,6 @@ from onym.train.configs import AnyConfig
 from onym.train.run import train
 from onym.train.stages import read_config, runs_folder
 from onym.types import Document, Link, LinkedDocument, Mention
-from onym.variants.forms import DBSNP, HGVS, from_tmvar
-from onym.variants.naming import is_variant_type
 
 LOWER_BOUNDS = {"quick_strict_f1": 20.0}
 FULL_LOWER_BOUNDS = {"all_strict_f1": 50.0}

@@ -33,12 +33,12 @@ from benchmarks.results.span_rows import DATASETS, Spans, documents_of, judge_sp
 from benchmarks.results.tasks import hpo_kb, open_kb_joined
 from onym.corpora import documents_of as good_documents
 from onym.corpora import read_corpus
-from onym.detect import detector_config, open_detector
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptFilter, select_concepts
+from onym.methods import detector_config, open_detector
 from onym.train.configs import StudentTrainingConfig
 from onym.train.stages import read_config
-from onym.train.student import train_student
+from onym.train.student.trainer import train_student
 from onym.types import Document
 
 LOWER_BOUNDS = {"numpy_equals_onnx": 1}

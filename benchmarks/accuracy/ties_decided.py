@@ -24,9 +24,9 @@ from onym.kb.build import build_kb
 from onym.kb.order import RULES, Key, deciding_rule
 from onym.kb.ranking import concepts_with_ids, names_of
 from onym.kb.recipe import Recipe
-from onym.linkers.base import Linker
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.base import Linker
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.outputs.predictions import Answer, Prediction, Predictions, predictions_of
 from onym.pipeline.pipeline import DECIDED
 from onym.store.cache import cache_folder
@@ -148,8 +148,8 @@ def systems(kb: KnowledgeBase, *, is_quick: bool) -> Iterator[tuple[str, Linker]
 
 def dense_linker(kb: KnowledgeBase) -> Linker:
     """Return a dense linker: off-the-shelf MiniLM over the names of all concepts in its stored rows."""
-    from onym.index.build import index_in_memory
-    from onym.linkers.dense import DenseLinker
+    from onym.methods.dense.index.build import index_in_memory
+    from onym.methods.dense.linker import DenseLinker
     from onym.models.torch_encoder import Encoder
 
     store = Store(FOLDER / "dense")

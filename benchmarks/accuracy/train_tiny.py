@@ -13,7 +13,7 @@ from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_quick_task, open_task
 from onym.train.configs import GenerativeTrainingConfig
-from onym.train.generative import GenerativeContext, finetune
+from onym.train.generative.trainer import GenerativeContext, finetune
 from onym.train.stages import read_values
 from onym.train.trainer import METRIC
 

@@ -23,11 +23,11 @@ from benchmarks.accuracy.kb_open import make_joined_recipe
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb_joined
 from onym.datasets.prepared import open_dataset
-from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import ConceptMask, concepts_of_types
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, Mention
 

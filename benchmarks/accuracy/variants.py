@@ -22,10 +22,10 @@ from dataclasses import replace
 
 from benchmarks.report import data_folder, percent
 from onym.datasets.prepared import open_dataset
-from onym.detect.variants import VariantsDetector
+from onym.methods.variants.detector import VariantsDetector
+from onym.methods.variants.forms import DBSNP, HGVS, SequenceVariant, from_tmvar
+from onym.methods.variants.naming import is_variant_type, name_variants
 from onym.types import Document, Mention, Offsets
-from onym.variants.forms import DBSNP, HGVS, SequenceVariant, from_tmvar
-from onym.variants.naming import is_variant_type, name_variants
 
 LOWER_BOUNDS = {"tmvar_train_strict_f1": 85.0, "biored_train_strict_f1": 90.0}
 _SPLITS = {"tmvar": ("train", "test"), "biored": ("train", "dev", "test")}

@@ -19,8 +19,8 @@ from statistics import median
 import onym
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import hpo_kb, open_kb
-from onym.detect.dictionary import DictionaryDetector
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline
 from onym.types import Document
 

@@ -17,9 +17,9 @@ from benchmarks.results.generative_results import PRECISIONS
 from benchmarks.results.page import NO_ROWS, Section, slices, tables, tabulate_dev_scores
 from benchmarks.results.store import Curve, Row, Store, best, between, table
 from benchmarks.results.tasks import FOLDS
-from onym.index.kinds import KINDS
 from onym.kb import KnowledgeBase
-from onym.linkers.dense import DenseLinker
+from onym.methods.dense.index.kinds import KINDS
+from onym.methods.dense.linker import DenseLinker
 from onym.models.settings import EncoderSettings, read_settings
 
 __all__ = ["add_options"]

@@ -26,14 +26,15 @@ from benchmarks.results.e2e_tasks import JOINED, KINDS, OPEN, EndToEndTask, end_
 from benchmarks.results.predict import folder_of, record_of
 from benchmarks.results.store import FOLDER, Figures, Row, Store, file_of, shorten_scores
 from benchmarks.results.tasks import SPLITS
-from onym.detect import detector_config, dictionary, model, open_detector
-from onym.detect.base import Detector
-from onym.detect.classifier import open_classifier
-from onym.detect.dictionary import DictionaryDetector
-from onym.detect.model import detector_of
-from onym.linkers import linker_config, open_linker
-from onym.models.collective import Collective
-from onym.models.student import FOLDER as STUDENT_WEIGHTS
+from onym.methods import detector_config, linker_config, open_detector, open_linker
+from onym.methods.collective.model import Collective
+from onym.methods.detector import Detector
+from onym.methods.dictionary import detector as dictionary
+from onym.methods.dictionary.classifier import open_classifier
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.student.network import FOLDER as STUDENT_WEIGHTS
+from onym.methods.tagger import detector as model
+from onym.methods.tagger.detector import detector_of
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.registry import LINKERS

@@ -19,7 +19,7 @@ from benchmarks.results.page import NO_ROWS, Section, p_of, shares, slices, tabl
 from benchmarks.results.store import Curve, Row, Store, best, between, table
 from benchmarks.results.tasks import ONE_NAME
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeLinker
+from onym.methods.generative.linker import GenerativeLinker
 from onym.models.device import Precision
 
 __all__ = ["add_options"]

@@ -11,7 +11,7 @@ from benchmarks.results.store import FOLDER, Curve, Row, Store, best, table
 from benchmarks.results.tasks import KINDS
 from onym.evaluate.slices import SLICES
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 
 PAGE = Path(__file__).parents[2] / "results" / "tables.md"
 

@@ -29,7 +29,7 @@ from benchmarks.report import machine
 from benchmarks.results.page import Section
 from benchmarks.results.store import Curve, Row, Store, file_of, judge, p_value, shorten_scores, stage_before
 from benchmarks.results.tasks import SPLITS, Task, open_task
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.pipeline import Pipeline
 from onym.train.card import RECORD

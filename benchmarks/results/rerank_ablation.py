@@ -15,10 +15,10 @@ from pathlib import Path
 
 from benchmarks.report import data_folder
 from benchmarks.results.rerank_rows import KEPT, PRESET
-from onym.rerank.features import FEATURES
+from onym.methods.reranker.features import FEATURES
 from onym.store.output import whole_file
 from onym.train.configs import RerankTrainingConfig
-from onym.train.rerank import RerankContext, figures_of, fit_trees, outcomes_of, pairs_of, training_pairs
+from onym.train.reranker.trainer import RerankContext, figures_of, fit_trees, outcomes_of, pairs_of, training_pairs
 from onym.train.stages import read_values
 
 FILE = KEPT / "ablation.json"

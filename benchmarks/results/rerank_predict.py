@@ -31,8 +31,8 @@ from benchmarks.results.rerank_rows import (
 from benchmarks.results.store import ROWS, shorten_scores, write_packed
 from benchmarks.results.tasks import MESH
 from onym.kb import KnowledgeBase
-from onym.linkers import linker_config, open_linker
-from onym.linkers.base import Linker
+from onym.methods import linker_config, open_linker
+from onym.methods.base import Linker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.store.output import whole_file
 

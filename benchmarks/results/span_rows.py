@@ -25,19 +25,20 @@ from benchmarks.results.predict import folder_of
 from benchmarks.results.store import FOLDER
 from benchmarks.results.tasks import SPLITS, open_kb_joined
 from onym.datasets.prepared import open_dataset
-from onym.detect import dictionary, model
-from onym.detect.base import Detector
-from onym.detect.classifier import open_classifier
-from onym.detect.dictionary import DictionaryDetector
-from onym.detect.model import detector_of
 from onym.kb.ranking import ConceptFilter, select_concepts
-from onym.models.collective import Collective
-from onym.models.onnx_collective import OnnxCollective
+from onym.methods.collective.model import Collective
+from onym.methods.collective.onnx_model import OnnxCollective
+from onym.methods.detector import Detector
+from onym.methods.dictionary import detector as dictionary
+from onym.methods.dictionary.classifier import open_classifier
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.tagger import detector as model
+from onym.methods.tagger.detector import detector_of
 from onym.parts import ReaderPrecision
 from onym.store.models import folder_digest
 from onym.store.output import whole_file
+from onym.train.collective.document_model import f1
 from onym.train.corpora import rename_types
-from onym.train.document_model import f1
 from onym.types import Document
 
 DICTIONARY = "dictionary"

@@ -36,7 +36,7 @@ from onym.batch.planning import plan_batch
 from onym.batch.run import run_batch
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers.dense import DenseLinkerConfig as DenseConfig
+from onym.methods.dense.linker import DenseLinkerConfig as DenseConfig
 from onym.pipeline.folder import build_pipeline
 from onym.store.storage import open_storage
 

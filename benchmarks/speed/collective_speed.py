@@ -19,13 +19,13 @@ import torch
 from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from onym.datasets.prepared import open_dataset
-from onym.index.kinds import faiss
-from onym.models.collective import Collective, Heads
-from onym.models.collective_settings import CollectiveSettings
-from onym.models.documents import TokenWindow
+from onym.methods.collective.documents import TokenWindow
+from onym.methods.collective.model import Collective, Heads
+from onym.methods.collective.settings import CollectiveSettings
+from onym.methods.collective.torch_documents import TorchDocumentReader, window_rows
+from onym.methods.dense.index.kinds import faiss
 from onym.models.encoder import batches
 from onym.models.tokens import Placed, Tokenizer
-from onym.models.torch_documents import TorchDocumentReader, window_rows
 from onym.models.torch_encoder import Encoder, open_body, token_vectors
 from onym.types import Document
 

@@ -30,13 +30,13 @@ from benchmarks.big_kb import Words, kb_of_words
 from benchmarks.decoding import BATCH, DTYPES, WIDTH, bart, best_precision, cut_trie, draw_sources, real_sources
 from benchmarks.models import model_folder
 from benchmarks.speed import generative_speed
-from onym.decoding.adapters import adapter_of
-from onym.decoding.search import SearchConfig, search_names
-from onym.decoding.session import TreeSession
-from onym.models.template import GENRE
+from onym.methods.generative.decoding.adapters import adapter_of
+from onym.methods.generative.decoding.search import SearchConfig, search_names
+from onym.methods.generative.decoding.session import TreeSession
+from onym.methods.generative.template import GENRE
+from onym.methods.generative.trie.packed import PackedTrie
 from onym.models.tokens import Tokenizer
 from onym.store.arrays import Ragged
-from onym.trie.packed import PackedTrie
 
 MENTIONS = {"bf16": 512, "fp32": 128}  # mentions to decode; fewer in fp32, used if the CPU has no bf16 support
 SLOW_MENTIONS, LENGTH, RUNS = 8, 7, 3

@@ -26,9 +26,9 @@ import polars as pl
 from benchmarks.big_kb import kb_of_names
 from benchmarks.models import model_folder
 from benchmarks.vectors import Known, Vectors, draw_names, surfaces
-from onym.index import Index, build_index, open_index
-from onym.index.kinds import faiss
 from onym.kb import KnowledgeBase
+from onym.methods.dense.index import Index, build_index, open_index
+from onym.methods.dense.index.kinds import faiss
 from onym.models.torch_encoder import Encoder
 
 SEED, K, BATCH = 13, 10, 1_000

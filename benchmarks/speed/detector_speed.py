@@ -44,15 +44,15 @@ from benchmarks.results.span_rows import (
     types_of,
 )
 from benchmarks.results.tasks import hpo_kb
-from onym.detect.base import Detector
-from onym.detect.dictionary import DictionaryDetector
-from onym.detect.model import detector_of
-from onym.detect.spans import DetectionModel
-from onym.models.collective import Collective, Heads, heads_bytes
-from onym.models.collective_settings import HEADS, CollectiveSettings, Label
-from onym.models.documents import DocumentReader
+from onym.methods.collective.documents import DocumentReader
+from onym.methods.collective.model import Collective, Heads, heads_bytes
+from onym.methods.collective.onnx_model import OnnxCollective
+from onym.methods.collective.settings import HEADS, CollectiveSettings, Label
+from onym.methods.detector import Detector
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.tagger.detector import detector_of
+from onym.methods.tagger.spans import DetectionModel
 from onym.models.encoder import Vectors
-from onym.models.onnx_collective import OnnxCollective
 from onym.models.shape import read_encoder_shape
 from onym.store.cache import cache_folder
 from onym.types import Document

@@ -27,15 +27,15 @@ from benchmarks.decoding import BATCH, WIDTH, best_precision
 from benchmarks.report import percent
 from benchmarks.results.generative_results import RANKINGS
 from benchmarks.results.tasks import KINDS, open_task
-from onym.decoding.adapters import adapter_of
-from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
-from onym.decoding.session import TreeSession, open_model
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import ModelSettings
-from onym.models.template import InputLayout, template_named
+from onym.methods.generative.decoding.adapters import adapter_of
+from onym.methods.generative.decoding.search import Decoded, Ranking, SearchConfig, search_names
+from onym.methods.generative.decoding.session import TreeSession, open_model
+from onym.methods.generative.linker import ModelSettings
+from onym.methods.generative.template import InputLayout, template_named
+from onym.methods.generative.trie.artefact import open_derived_trie
+from onym.methods.generative.trie.packed import PackedTrie
 from onym.models.tokens import Tokenizer
-from onym.trie.artefact import open_derived_trie
-from onym.trie.packed import PackedTrie
 
 MENTIONS, QUICK_MENTIONS, RUNS = 512, 32, 3
 Tokens = Sequence[int]

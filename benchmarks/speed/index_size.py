@@ -33,11 +33,11 @@ from benchmarks.models import model_folder
 from benchmarks.report import own_bytes
 from benchmarks.results.tasks import open_kb
 from benchmarks.vectors import Drawn, Vectors, draw_names, near, surfaces
-from onym.index import KINDS, Index, build_index, open_index
-from onym.index.build import open_derived_index
-from onym.index.kinds import AUTO, faiss, kind_for
-from onym.index.vectors import SHARD, NameVectors, VectorSource, open_derived_vectors
 from onym.kb import KnowledgeBase
+from onym.methods.dense.index import KINDS, Index, build_index, open_index
+from onym.methods.dense.index.build import open_derived_index
+from onym.methods.dense.index.kinds import AUTO, faiss, kind_for
+from onym.methods.dense.index.vectors import SHARD, NameVectors, VectorSource, open_derived_vectors
 from onym.store.cache import cache_folder
 
 SEED, K, BATCH, WIDTH = 13, 10, 1_000, 384

@@ -22,9 +22,9 @@ from benchmarks.report import data_folder, own_bytes
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.models.template import GENBIOEL, InputLayout
+from onym.methods.generative.template import GENBIOEL, InputLayout
 from onym.models.tokens import Tokenizer
-from onym.train.samples.statements import KnowledgeSamples
+from onym.train.generative.statements import KnowledgeSamples
 
 WINDOW, BATCH, SEED = 64, 64, 13
 MIN_PER_S, MAX_GB = 5_000, 2.0  # bounds on samples per second and on memory, checked without --quick

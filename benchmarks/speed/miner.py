@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.report import own_bytes
-from onym.train.encoder import MultiSimilarityLoss, RowPairs, hard_pairs
+from onym.train.dense.trainer import MultiSimilarityLoss, RowPairs, hard_pairs
 
 ALPHA, BETA, BASE, MARGIN = 1.0, 60.0, 0.5, 0.2  # SapBERT's
 WITHIN = 1e-6

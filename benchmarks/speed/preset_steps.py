@@ -21,7 +21,7 @@ from benchmarks.models import model_folder
 from benchmarks.report import data_folder
 from benchmarks.results.tasks import open_kb
 from onym.train.configs import GenerativeTrainingConfig
-from onym.train.generative import GenerativeContext
+from onym.train.generative.trainer import GenerativeContext
 from onym.train.run import RECIPES
 from onym.train.stages import find_preset, presets
 

@@ -34,14 +34,14 @@ from benchmarks.results.tasks import medic_kb, open_kb_joined
 from onym.errors import OnymError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import Ranked
-from onym.linkers import linker_config, open_linker
-from onym.linkers.rerank import RerankLinker
-from onym.rerank.leaf_masks import MAX_LEAVES
-from onym.rerank.memory import write_memory
-from onym.rerank.trees import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.methods import linker_config, open_linker
+from onym.methods.reranker.linker import RerankLinker
+from onym.methods.reranker.model import MEMORY, RerankerOrigin, open_reranker, write_reranker
+from onym.methods.trees.leaf_masks import MAX_LEAVES
+from onym.methods.trees.memory import write_memory
 from onym.text.queries import queries_of
 from onym.train.configs import RerankTrainingConfig
-from onym.train.rerank import train_reranker
+from onym.train.reranker.trainer import train_reranker
 from onym.types import Document
 
 UPPER_BOUNDS = {"answers_changed": 0, "not_refused": 0}

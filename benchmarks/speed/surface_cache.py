@@ -44,10 +44,10 @@ from onym.batch.planning import SHARD_BYTES, SHARD_DOCUMENTS
 from onym.batch.shard import write_shard
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers.base import Linker, open_ranking
-from onym.linkers.cascade import CascadeLinker
-from onym.linkers.dense import DenseLinker
-from onym.linkers.exact import ExactLinker
+from onym.methods.base import Linker, open_ranking
+from onym.methods.compose.cascade import CascadeLinker
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.exact import ExactLinker
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.recent import Recent

@@ -19,7 +19,7 @@ _WALK = """
 import sys
 import numpy as np
 from onym.store.arrays import Ragged
-from onym.trie import PackedTrie, open_trie
+from onym.methods.generative.trie import PackedTrie, open_trie
 
 def walk(trie, seed, rounds):
     rng = np.random.default_rng(seed)

@@ -15,10 +15,10 @@ from benchmarks.big_kb import Words, kb_of_release, kb_of_words
 from benchmarks.decoding import BATCH, adapter_for, draw_sources, step_seconds
 from benchmarks.models import model_folder
 from onym.kb import KnowledgeBase
-from onym.models.template import GENBIOEL
+from onym.methods.generative.template import GENBIOEL
+from onym.methods.generative.trie import Origin, PackedTrie, build_trie, open_trie
+from onym.methods.generative.trie.artefact import TokenSource
 from onym.models.tokens import Tokenizer
-from onym.trie import Origin, PackedTrie, build_trie, open_trie
-from onym.trie.artefact import TokenSource
 
 SIX_MILLION, QUICK, FEW = 6_000_000, 50_000, 100_000
 _BUILD = """

@@ -38,7 +38,7 @@ from benchmarks.batch import OLD
 from benchmarks.report import data_folder
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus
-from onym.linkers import Linker, open_linker
+from onym.methods import Linker, open_linker
 from onym.packs.locate import KB, pack_folder
 from onym.pipeline.link import Linking, LinkOptions
 from onym.text.queries import queries_of

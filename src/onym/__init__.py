@@ -18,10 +18,9 @@ from onym.types import Candidate, Concept, Document, Link, LinkedDocument, Menti
 if TYPE_CHECKING:
     from onym.corpora import read_corpus, write_corpus
     from onym.datasets import open_dataset
-    from onym.detect import Detector, detector_config, open_detector
     from onym.integrations import map_series
     from onym.kb import KnowledgeBase, Recipe, build_kb
-    from onym.linkers import Linker, linker_config, open_linker
+    from onym.methods import Detector, Linker, detector_config, linker_config, open_detector, open_linker
     from onym.outputs import Predictions, read_predictions
     from onym.packs import load
     from onym.parts import OpenContext
@@ -65,10 +64,9 @@ __all__ = [
 _PACKAGES = {
     "corpora": ("read_corpus", "write_corpus"),
     "datasets": ("open_dataset",),
-    "detect": ("Detector", "detector_config", "open_detector"),
     "integrations": ("map_series",),
     "kb": ("KnowledgeBase", "Recipe", "build_kb"),
-    "linkers": ("Linker", "linker_config", "open_linker"),
+    "methods": ("Detector", "Linker", "detector_config", "linker_config", "open_detector", "open_linker"),
     "outputs": ("Predictions", "read_predictions"),
     "packs": ("load",),
     "parts": ("OpenContext",),

@@ -1,26 +1,24 @@
 """Registries of built-in and plug-in components by short name: linkers, detectors, readers, corpus formats, output formats.
 
-A built-in component is a module of its package and is named after its file. Modules with a leading underscore, `base`, and the
-names in the package's `HELPERS` are not components. A plug-in is an installed package with an entry point in the group of its
-kind. Configurations contain only these short names, never a path to code.
+A built-in component is a module, listed at the end of this file. A plug-in is an installed package with an entry point in the
+group of its kind. Configurations contain only short names, never a path to code.
 
-| components | package | entry point group | attributes of a component |
-|---|---|---|---|
-| linkers | `onym.linkers` | `onym.linkers` | `Config`, `open(config, kb, context)` |
-| detectors | `onym.detect` | `onym.detectors` | `Config`, `open(config, kb, context)` |
-| readers | `onym.kb.readers` | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
-| formats | `onym.corpora.formats` | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
-| components | none built in | `onym.components` | `place`; a class also has a `Config` |
-| outputs | `onym.outputs` | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same for terms |
+| components | entry point group | attributes of a component |
+|---|---|---|
+| linkers | `onym.linkers` | `Config`, `open(config, kb, context)` |
+| detectors | `onym.detectors` | `Config`, `open(config, kb, context)` |
+| readers | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
+| formats | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
+| components | `onym.components` | `place`; a class also has a `Config` |
+| outputs | `onym.outputs` | `ENDINGS`, `write(linked, file, context)`; or the same for terms |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from onym._version import __version__
@@ -51,29 +49,19 @@ class Part:
 class Registry:
     """The components of one kind.
 
-    A package whose components recognise files defines an `ORDER` in which they are tried, from the most specific to the most
-    general; components missing from `ORDER` are tried before its last one.
+    `modules` has the module of each built-in component by its short name. Components that recognise files are tried in this
+    order, from the most specific to the most general; plug-ins are tried before the last one.
 
     >>> LINKERS.part("exact").package
     'onym'
     """
 
-    def __init__(self, kind: str, package: str | None, group: str, has: tuple[str, ...]) -> None:
-        self.kind, self.package, self.group, self._has = kind, package, group, has
+    def __init__(self, kind: str, modules: Mapping[str, str], group: str, has: tuple[str, ...]) -> None:
+        self.kind, self.modules, self.group, self._has = kind, modules, group, has
 
     @cached_property
     def _own_parts(self) -> dict[str, Part]:
-        return {name: Part(self.kind, name, load=partial(import_module, f"{self.package}.{name}")) for name in self._modules()}
-
-    def _modules(self) -> list[str]:
-        if self.package is None:
-            return []
-        package = import_module(self.package)
-        found = sorted(each.name for each in iter_modules(package.__path__))
-        helpers = ("base", *getattr(package, "HELPERS", ()))
-        names = [name for name in found if not name.startswith("_") and name not in helpers]
-        order: tuple[str, ...] = getattr(package, "ORDER", ())
-        return [*order[:-1], *(name for name in names if name not in order), *order[-1:]]
+        return {name: Part(self.kind, name, load=partial(import_module, module)) for name, module in self.modules.items()}
 
     @cached_property
     def _plug_ins(self) -> tuple[Part, ...]:
@@ -81,6 +69,11 @@ class Registry:
 
         found = [_plug_in(self.kind, point) for point in entry_points(group=self.group)]
         return tuple(sorted((part for part in found if part.package != OWN), key=lambda part: (part.name, part.package)))
+
+    @property
+    def built_in(self) -> tuple[str, ...]:
+        """The short names of the built-in components, in the order in which a file is tested."""
+        return tuple(self.modules)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,7 +86,7 @@ class Registry:
     @property
     def names_in_order(self) -> tuple[str, ...]:
         """The short names in the order in which a file is tested: plug-ins before the last (most general) built-in."""
-        own, names = list(self._own_parts), self.names
+        own, names = self.built_in, self.names
         return (*own[:-1], *names[len(own) :], *own[-1:])
 
     def part(self, name: str) -> Part:
@@ -142,10 +135,101 @@ def _plug_in(kind: str, point: EntryPoint) -> Part:
     return Part(kind, point.name, package, point.dist.version if point.dist else "", point.load)
 
 
-LINKERS = Registry("linker", "onym.linkers", "onym.linkers", ("Config", "open"))
-DETECTORS = Registry("detector", "onym.detect", "onym.detectors", ("Config", "open"))
-READERS = Registry("reader", "onym.kb.readers", "onym.readers", ("matches", "read"))
-FORMATS = Registry("format", "onym.corpora.formats", "onym.formats", ("matches", "read", "write"))
-OUTPUTS = Registry("output", "onym.outputs", "onym.outputs", ())
-COMPONENTS = Registry("component", None, "onym.components", ("place",))
+def _modules(package: str, *names: str) -> dict[str, str]:
+    return {name: f"{package}.{name}" for name in names}
+
+
+LINKERS = Registry(
+    "linker",
+    {
+        "by_type": "onym.methods.compose.by_type",
+        "cascade": "onym.methods.compose.cascade",
+        "collective": "onym.methods.collective.linker",
+        "dense": "onym.methods.dense.linker",
+        "exact": "onym.methods.exact",
+        "generative": "onym.methods.generative.linker",
+        "genes": "onym.methods.genes.linker",
+        "organisms": "onym.methods.genes.organism_linker",
+        "rerank": "onym.methods.reranker.linker",
+        "tfidf": "onym.methods.tfidf",
+        "variants": "onym.methods.variants.linker",
+    },
+    "onym.linkers",
+    ("Config", "open"),
+)
+DETECTORS = Registry(
+    "detector",
+    {
+        "dictionary": "onym.methods.dictionary.detector",
+        "model": "onym.methods.tagger.detector",
+        "several": "onym.methods.compose.several",
+        "student": "onym.methods.student.detector",
+        "variants": "onym.methods.variants.detector",
+    },
+    "onym.detectors",
+    ("Config", "open"),
+)
+READERS = Registry(
+    "reader",
+    _modules(
+        "onym.kb.readers",
+        "umls",
+        "rxnorm",
+        "snomed",
+        "mesh_xml",
+        "icd10cm",
+        "mesh_ascii",
+        "ctd",
+        "ncbi_gene",
+        "hgnc",
+        "gene_synonyms",
+        "taxdump",
+        "cellosaurus",
+        "obo",
+        "obograph",
+        "entity_jsonl",
+        "ontology_json",
+        "genbioel",
+        "mesh_table",
+        "mesh_mappings",
+        "biosyn",
+        "table",
+    ),
+    "onym.readers",
+    ("matches", "read"),
+)
+FORMATS = Registry(
+    "format",
+    _modules(
+        "onym.corpora.formats",
+        "parquet",
+        "docbin",
+        "brat",
+        "biosyn",
+        "genbioel",
+        "pubtator",
+        "pubmed",
+        "bioc_xml",
+        "bioc_json",
+        "bigbio",
+        "pubannotation",
+        "label_studio",
+        "doccano",
+        "records",
+        "jsonl",
+        "medline",
+        "ris",
+        "hpo_gsc",
+        "cometa",
+        "askapatient",
+        "table",
+        "text",
+    ),
+    "onym.formats",
+    ("matches", "read", "write"),
+)
+OUTPUTS = Registry(
+    "output", _modules("onym.outputs", "fhir", "html", "omop", "predictions", "sssom", "table"), "onym.outputs", ()
+)
+COMPONENTS = Registry("component", {}, "onym.components", ("place",))
 REGISTRIES = (LINKERS, DETECTORS, READERS, FORMATS, OUTPUTS, COMPONENTS)

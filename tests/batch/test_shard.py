@@ -17,11 +17,11 @@ from onym.batch.plan import BatchPlan, InputGroup
 from onym.batch.planning import plan_batch
 from onym.batch.shard import write_shard
 from onym.corpora.reading import Group
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import Linker, Rank
+from onym.methods.base import Linker, Rank
+from onym.methods.dictionary.detector import DictionaryDetector
 from onym.packs.locate import load
 from onym.pipeline.pipeline import Pipeline
 from onym.text.queries import Query

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from benchmarks.speed.collective_speed import all_at_once, one_at_a_time
 
-from onym.models.collective import Collective
+from onym.methods.collective.model import Collective
 from onym.types import Document, Mention
 from tests.support.models import save_collective
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from benchmarks.accuracy.everyday import score
 
-from onym.detect.dictionary import DictionaryDetector, DictionaryDetectorConfig
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector, DictionaryDetectorConfig
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline
 
 FEVER, MI = "MESH:D005334", "mesh:D009203"

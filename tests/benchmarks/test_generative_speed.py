@@ -11,8 +11,8 @@ import torch
 from benchmarks.speed import generative_speed
 from benchmarks.speed.generative_speed import callback, dict_trie, generate, like_prompts, misses, onym
 
-from onym.decoding.search import Decoded, Hypothesis
-from onym.linkers.generative import ModelSettings
+from onym.methods.generative.decoding.search import Decoded, Hypothesis
+from onym.methods.generative.linker import ModelSettings
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from benchmarks.results.papers.predict import answer_with_names, distinct
 from benchmarks.results.store import Judged
 
 from onym.kb import KnowledgeBase
+from onym.methods.reranker.pool import Pooling
+from onym.methods.trees.memory import KbMemory, Memory
 from onym.models.encoder import Vectors
-from onym.rerank.memory import KbMemory, Memory
-from onym.rerank.pool import Pooling
 from onym.text.queries import queries_of
 from onym.types import Document, Mention
 

@@ -12,7 +12,7 @@ from benchmarks.results import rerank_predict, rerank_results, rerank_rows
 
 from onym.datasets import PreparedDataset, prepare
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import read_predictions
 from tests.train.tiny import CORPUS, pubtator
 

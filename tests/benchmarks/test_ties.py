@@ -8,7 +8,7 @@ from benchmarks.bare import bare_pipeline
 
 from onym.evaluate.cases import gold_cases
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Prediction, Predictions, predictions_of
 from onym.types import Document, Mention
 from tests.kb.test_order import HP, MESH, MONDO, make_kb

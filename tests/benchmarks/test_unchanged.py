@@ -20,9 +20,9 @@ from benchmarks.link.earlier import NotReachableError, Version
 from benchmarks.link.pipelines import Pipelines
 from benchmarks.link.turns import Process, run_alone, take_turns
 
-from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline, build_pipeline
 from onym.types import Document, Passage
 

@@ -51,7 +51,7 @@ def test_a_cascade_with_a_model(folder: Path) -> None:
     [
         (("--detector", "oracle"), "part-unknown"),
         (("--linker", "oracle"), "part-unknown"),
-        (("--linker", "onym.linkers.exact"), "part-unknown"),
+        (("--linker", "onym.methods.exact"), "part-unknown"),
         (("--linker", "cascade"), "model-missing"),
         (("--detector", "model"), "model-missing"),
         (("--width", "3"), "config-invalid"),

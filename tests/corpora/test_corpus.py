@@ -9,10 +9,10 @@ import pytest
 
 from onym.corpora.base import documents_of
 from onym.corpora.corpus import read_corpus, read_sources, write_corpus, write_linked_corpus
-from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, detect, get
 from onym.corpora.plain import with_answers
 from onym.errors import ConfigError, InputError
+from onym.registry import FORMATS
 from onym.store.files.source import Source
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, Passage, Problem
 from tests.support.documents import after_round_trip
@@ -23,7 +23,7 @@ DOC = Document(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in READ_ONLY])
+@pytest.mark.parametrize("name", [name for name in FORMATS.built_in if name not in READ_ONLY])
 def test_each_format_is_written_recognised_and_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / ("out" if get(name).IS_FOLDER else f"out.{'txt' if name == 'askapatient' else name}")
     written = write_corpus([DOC], path, name)

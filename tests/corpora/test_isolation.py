@@ -12,7 +12,7 @@ import pytest
 
 from onym.corpora.problems import isolate, problem_of, require_complete
 from onym.errors import ConfigError, DownloadError, InputError, IntegrityError, LimitError
-from onym.models.template import template_named
+from onym.methods.generative.template import template_named
 from onym.store.arrays import map_file
 from onym.store.files.stream import open_regular
 from onym.types import Document, Link, LinkedDocument, Mention, Problem
@@ -122,7 +122,7 @@ def test_a_foreign_exception_is_reported_by_type_and_location() -> None:
     except Exception as e:
         problem = problem_of(e, "7")
     assert (problem.code, problem.document_id) == ("internal-error", "7")
-    assert problem.what.startswith("TypeError in models/template.py:")
+    assert problem.what.startswith("TypeError in methods/generative/template.py:")
 
 
 def test_messages_of_foreign_exceptions_are_not_reported_or_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from onym.corrections import Corrections, Rule
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline
 from onym.pipeline.drift import DriftWatch
 from onym.types import Document, Link, Mention

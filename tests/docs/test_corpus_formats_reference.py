@@ -9,8 +9,8 @@ from typing import get_args
 import pytest
 
 from onym.corpora.base import Facet
-from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import get
+from onym.registry import FORMATS
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "corpus-formats.md"
 PAGE = DOCS.read_text("utf-8")
@@ -23,11 +23,11 @@ def test_page_lists_each_format_in_order() -> None:
         "Documents of one id",
         "Ids",
         "Problems",
-        *FORMATS,
+        *FORMATS.built_in,
     )
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.built_in)
 def test_table_lists_the_facets_of_each_format(name: str) -> None:
     row = re.search(rf"^\| `{name}` \| (.+) \|$", PAGE, re.MULTILINE)
     assert row

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from onym.kb.readers import ORDER as FORMATS
+from onym.registry import READERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "formats.md").read_text("utf-8")
 
 
 def test_page_lists_each_format_in_order() -> None:
-    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == FORMATS
+    assert tuple(re.findall(r"^## (.+)$", PAGE, re.MULTILINE)) == READERS.built_in
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", READERS.built_in)
 def test_page_marks_readers_written_from_the_specification(name: str) -> None:
     section = PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
     untried = "Written from the specification" in (import_module(f"onym.kb.readers.{name}").__doc__ or "")

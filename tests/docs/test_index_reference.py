@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from onym.index.artefact import FILE, FORMAT, KIND, IndexOrigin
-from onym.index.kinds import AUTO, KINDS, LINKS, kind_for
-from onym.index.vectors import SHARD
+from onym.methods.dense.index.artefact import FILE, FORMAT, KIND, IndexOrigin
+from onym.methods.dense.index.kinds import AUTO, KINDS, LINKS, kind_for
+from onym.methods.dense.index.vectors import SHARD
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "vector-index.md").read_text("utf-8")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from onym.trie.artefact import FORMAT, KIND, Origin
-from onym.trie.packed import MAX_NAME_TOKENS, Columns
+from onym.methods.generative.trie.artefact import FORMAT, KIND, Origin
+from onym.methods.generative.trie.packed import MAX_NAME_TOKENS, Columns
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "trie.md").read_text("utf-8")
 

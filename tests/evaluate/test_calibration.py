@@ -8,18 +8,18 @@ import pytest
 
 from onym.calibrate import Answers, ScoredAnswer
 from onym.datasets import prepare
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import JudgedAnswers, calibrate_pipeline, distinct_terms, find_annotated_groups, judge_answers
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, Mention
 from tests.datasets.made import block, pubtator, write, write_graded, write_ncbi
-from tests.detect.made_kb import make_kb
+from tests.methods.dictionary.made_kb import make_kb
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from onym.errors import ConfigError
 from onym.evaluate.evaluation import Evaluation, compare, evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 
 

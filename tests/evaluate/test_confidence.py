@@ -9,7 +9,7 @@ import pytest
 from onym.evaluate.evaluation import ConfidenceFigures, evaluate
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 
 

@@ -13,7 +13,7 @@ from onym.evaluate.metrics import PROTOCOLS
 from onym.evaluate.run import predict
 from onym.evaluate.slices import NO_SIMILARITY, SIMILARITY_BINS
 from onym.evaluate.task import EvaluationTask
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Prediction, Predictions
 from onym.text.similarity import NameSimilarity
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from onym.corpora.corpus import write_corpus
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError
 from onym.evaluate.end_to_end import EndToEndEvaluation
 from onym.evaluate.evaluation import Evaluation
@@ -23,9 +22,10 @@ from onym.evaluate.run import (
 )
 from onym.evaluate.task import EvaluationTask
 from onym.kb.ranking import ConceptMask, rank_scored
-from onym.linkers.base import Rank
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.base import Rank
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.pipeline.pipeline import Pipeline
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from onym.datasets.own import prepare_own
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError
 from onym.evaluate.end_to_end import EndToEndEvaluation
 from onym.evaluate.evaluation import Evaluation
@@ -16,7 +15,8 @@ from onym.evaluate.run import run_comparison, run_file, run_linker, run_pipeline
 from onym.evaluate.task import EvaluationTask
 from onym.evaluate.types import OTHER_TYPES, TRAINING_REQUEST, is_trained_on, read_trained_types, types_of_pipeline
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.pipeline import Pipeline, PipelineOptions
 from tests.cli.command import onym
 

@@ -15,8 +15,8 @@ from onym.errors import InputError
 from onym.integrations.dataframes import map_series
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import Rank
-from onym.linkers.exact import ExactLinker
+from onym.methods.base import Rank
+from onym.methods.exact import ExactLinker
 from onym.outputs import map_terms, read_terms
 from onym.outputs.mapping import MAPPED_COLUMNS as COLUMNS
 from onym.pipeline import Pipeline, build_pipeline

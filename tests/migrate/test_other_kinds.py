@@ -13,7 +13,7 @@ from onym.corpora import documents_of, read_corpus
 from onym.corrections.file import read_corrections, read_rules, write_rules
 from onym.corrections.rules import Rule
 from onym.errors import ConfigError, InputError
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.migrate.kinds import KINDS
 from onym.migrate.run import migrate
 from onym.outputs import Prediction, read_flat, read_predictions, write_predictions

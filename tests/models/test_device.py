@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from onym.config import Strict
-from onym.detect.spans import score_spans, select_types, tag_spans
 from onym.errors import ConfigError
-from onym.models.collective import Collective
+from onym.methods.collective.model import Collective
+from onym.methods.tagger.spans import score_spans, select_types, tag_spans
 from onym.models.device import Device, resolve_device, resolve_precision
 from onym.models.torch_encoder import Encoder
 from onym.types import Document, Mention

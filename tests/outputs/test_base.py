@@ -10,7 +10,7 @@ import pytest
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.base import ExportOptions, OutputContext, check_output, format_of_path, get_writer, write_output
 from onym.outputs.links import format_of, require_linked_output, write_links
 from onym.pipeline import Pipeline

@@ -12,7 +12,7 @@ import pytest
 
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.base import ExportOptions, check_terms, format_of_path
 from onym.outputs.links import format_of, require_linked_output, write_links
 from onym.outputs.mapping import map_table, require_mapping

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.base import Vocabularies
 from onym.outputs.fhir import TERMS, write_concept_map
 from onym.outputs.terms import TermMapping

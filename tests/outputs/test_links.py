@@ -16,8 +16,8 @@ from onym.corpora.formats import get
 from onym.errors import ConfigError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import Rank
-from onym.linkers.exact import ExactLinker
+from onym.methods.base import Rank
+from onym.methods.exact import ExactLinker
 from onym.outputs.links import format_of, write_links
 from onym.outputs.predictions import read_predictions
 from onym.outputs.table import read_flat

@@ -11,8 +11,8 @@ import pytest
 from onym.errors import ConfigError, InputError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import Rank
-from onym.linkers.exact import ExactLinker
+from onym.methods.base import Rank
+from onym.methods.exact import ExactLinker
 from onym.outputs.mapping import map_table, map_terms, read_terms, require_mapping
 from onym.outputs.rows import read_rows
 from onym.outputs.table import TERM_COLUMNS as COLUMNS

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from onym.errors import InputError, OnymError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import (
     Line,
     NoMentions,

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.base import TermContext
 from onym.outputs.sssom import COLUMNS, write_terms
 from onym.outputs.terms import TermMapping

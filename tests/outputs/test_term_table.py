@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.base import TermContext
 from onym.outputs.table import write_terms
 from onym.outputs.terms import TermMapping

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from onym.linkers import linker_config
+from onym.methods import linker_config
 from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.pipeline.folder import build_pipeline

@@ -163,6 +163,6 @@ def test_contains_encoder_and_index(tmp_path: Path, tiny_kb: Path, monkeypatch: 
     assert "indexes" in folders
     assert "vectors" not in folders, "an index is built of them, and found without"
     assert "models/minilm/model.safetensors" in found
-    monkeypatch.setattr("onym.index.build.stage_index", None)
+    monkeypatch.setattr("onym.methods.dense.index.build.stage_index", None)
     shutil.rmtree(tmp_path / "p")
     assert onym.load(tmp_path / "dense.onymp").link("fever, heart attack") == expected

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.several import SeveralDetectorConfig
-from onym.linkers.by_type import ByTypeLinkerConfig
+from onym.methods.compose.by_type import ByTypeLinkerConfig
+from onym.methods.compose.several import SeveralDetectorConfig
 from onym.packs.archive import PackRecord
 from onym.packs.build import build_pack
 from onym.packs.card import card_metadata, pack_card, pack_licences

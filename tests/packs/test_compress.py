@@ -12,7 +12,7 @@ import pytest
 
 import onym
 from onym.errors import ConfigError
-from onym.linkers import linker_config
+from onym.methods import linker_config
 from onym.packs.build import build_pack, compress_pipeline
 from onym.packs.locate import read_pipeline
 from onym.parts import OpenContext

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from onym.errors import ConfigError
+from onym.methods.reranker.model import open_reranker
 from onym.packs.build import make_portable
-from onym.rerank.trees import open_reranker
 from tests.support.models import save_reranker
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import onym
 from onym.errors import InputError, IntegrityError
-from onym.linkers import linker_config
+from onym.methods import linker_config
 from onym.packs.archive import open_pack, require_own_paths, unpack_to_cache
 from onym.packs.locate import is_pack, locate, read_pipeline
 from onym.pipeline import ComponentConfig, PipelineConfig

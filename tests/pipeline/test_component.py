@@ -16,10 +16,10 @@ from onym.corpora.corpus import read_corpus
 from onym.corpora.formats import get
 from onym.corrections import Corrections, Rule
 from onym.corrections.corrections import Found
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.outputs.links import write_links
 from onym.outputs.predictions import read_predictions, schema
 from onym.packs.locate import load, read_pipeline

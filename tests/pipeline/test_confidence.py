@@ -11,14 +11,14 @@ import pytest
 from onym.calibrate import Answers, Calibration, ScoredAnswer
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
-from onym.linkers import linker_config, open_linker
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods import linker_config, open_linker
+from onym.methods.exact import ExactLinker
+from onym.methods.reranker.model import Reranker
+from onym.methods.tfidf import TfidfLinker
 from onym.pipeline import Pipeline
 from onym.pipeline.finish import Confidence, confidence_of
-from onym.rerank.trees import Reranker
 from onym.types import Candidate, Document, Link, Mention
-from tests.linkers.test_reranker import write_folder
+from tests.methods.reranker.test_model import write_folder
 from tests.pipeline.calibrated import fit_calibration
 
 FEVER = Mention(0, 5, "fever", type="Disease")

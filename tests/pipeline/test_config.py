@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from onym.detect import detector_config
-from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
 from onym.errors import ConfigError, IntegrityError
-from onym.linkers import linker_config
-from onym.linkers.exact import ExactLinkerConfig as ExactConfig
+from onym.methods import detector_config, linker_config
+from onym.methods.dictionary.detector import DictionaryDetectorConfig as DictionaryConfig
+from onym.methods.exact import ExactLinkerConfig as ExactConfig
 from onym.pipeline.config import PipelineConfig, PlugIn, find_plug_ins, require_plug_ins
 from onym.registry import LINKERS, Part
 
@@ -69,7 +68,7 @@ def test_options_round_trip() -> None:
         {"detector": {}},
         {"linker": None},
         {"linker": {"kind": "oracle"}},
-        {"linker": {"kind": "onym.linkers.exact"}},
+        {"linker": {"kind": "onym.methods.exact"}},
         {"linker": {"kind": "base"}},
         {"linker": {"kind": "_nearest"}},
         {"linker": {"kind": ["exact"]}},

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document, Mention

@@ -16,11 +16,10 @@ from typing import Any
 import pytest
 
 import onym
-from onym.detect import detector_config
 from onym.errors import ConfigError, InputError, IntegrityError, OnymError
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.linkers import linker_config
+from onym.methods import detector_config, linker_config
 from onym.packs.locate import load, read_pipeline
 from onym.pipeline import pipeline as pipeline_module
 from onym.pipeline.config import FILE, PipelineOptions
@@ -282,7 +281,7 @@ def build_and_change(folder: Path, kb: Path, change: dict[str, object]) -> Path:
         {"colour": 1},
         {"linker": {"kind": "oracle"}},
         {"linker": {"kind": "builtins.eval"}},
-        {"linker": {"kind": "onym.linkers.exact"}},
+        {"linker": {"kind": "onym.methods.exact"}},
         {"linker": {"kind": "exact", "colour": 1}},
         {"detector": {"kind": "os.system"}},
         {"detector": {"kind": "model", "threshold": 2.0}},
@@ -352,7 +351,7 @@ def test_loads_without_torch(tmp_path: Path, kb: Path) -> None:
 
 
 def test_trained_detector_and_linker_share_one_pass(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from onym.models.torch_documents import TorchDocumentReader
+    from onym.methods.collective.torch_documents import TorchDocumentReader
     from tests.support.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)
@@ -385,8 +384,8 @@ def _alive(references: Iterable[weakref.ref[Any]]) -> int:
 
 @pytest.mark.parametrize("linker", ["collective", "tfidf"])
 def test_readings_are_freed_after_their_batch(tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, linker: str) -> None:
-    from onym.models import documents
-    from onym.models.torch_documents import TorchDocumentReader
+    from onym.methods.collective import documents
+    from onym.methods.collective.torch_documents import TorchDocumentReader
     from tests.support.models import save_collective
 
     model = save_collective(tmp_path / "model", threshold=0.0)

@@ -16,9 +16,9 @@ from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types, concepts_with_ids, describe_mask, rank_scored
 from onym.kb.recipe import Recipe
-from onym.linkers.base import Linker, Rank
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.base import Linker, Rank
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.text.queries import Query
 from onym.types import Candidate, Document, LinkedDocument, Mention, Problem

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from onym.corpora import check_corpus, corpus_stats, documents_of, write_corpus
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.outputs import write_links
 from onym.pipeline import Pipeline
 from onym.text import find_abbreviations, normal_name

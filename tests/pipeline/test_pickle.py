@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from onym.corrections import Corrections, Rule
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, IntegrityError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
 from onym.packs.build import build_pack
 from onym.packs.locate import load
 from onym.pipeline import Pipeline, PipelineOptions, build_pipeline

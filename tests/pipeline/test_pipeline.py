@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from onym.corpora.plain import with_answers
-from onym.detect import dictionary
-from onym.detect.base import Detected, Span, detect_batches
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import ConfigError, InputError, LimitError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, concepts_of_types
-from onym.linkers.base import Rank
-from onym.linkers.cascade import CascadeLinker
-from onym.linkers.exact import ExactLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.base import Rank
+from onym.methods.compose.cascade import CascadeLinker
+from onym.methods.detector import Detected, Span, detect_batches
+from onym.methods.dictionary import detector as dictionary
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.text.abbreviations import Abbreviations
 from onym.text.queries import Query

@@ -15,7 +15,7 @@ import pytest
 from onym.corpora.plain import from_plain_linked, to_plain_linked
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.linkers import linker_config
+from onym.methods import linker_config
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
 from onym.serve.answers import JobRunner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from onym.kb.ranking import ConceptMask
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, LinkedDocument
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from onym.rerank.memory import write_memory
-from onym.rerank.trees import MEMORY, RECORD, RerankerOrigin, Trees, write_reranker
+from onym.methods.reranker.model import MEMORY, RECORD, RerankerOrigin, write_reranker
+from onym.methods.trees.memory import write_memory
+from onym.methods.trees.trees import Trees
 
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
 DEFAULTS = {
@@ -136,8 +137,8 @@ def save_collective(folder: Path, **settings: Any) -> Path:
     """Write a collective model; by default it detects mentions by spans and represents them by mean pooling."""
     import torch
 
-    from onym.models.collective import Heads, heads_bytes
-    from onym.models.collective_settings import HEADS, NAMES, CollectiveSettings
+    from onym.methods.collective.model import Heads, heads_bytes
+    from onym.methods.collective.settings import HEADS, NAMES, CollectiveSettings
     from onym.models.settings import EncoderSettings
 
     described: dict[str, Any] = {
@@ -180,7 +181,7 @@ def stump(feature: int = 0) -> Trees:
 def save_reranker(folder: Path, record: Mapping[str, Any] | None = None, meanings: Mapping[str, str] | None = None) -> Path:
     """Write a reranker that ranks by TF-IDF, with a training record and a memory of surfaces and their concepts.
 
-    >>> from onym.rerank.trees import open_reranker
+    >>> from onym.methods.reranker.model import open_reranker
     >>> folder = save_reranker(getfixture("tmp_path") / "model", {"made": "here"}, {"mi": "mesh:D009203"})
     >>> open_reranker(folder).memory.entries("mi")
     [('mesh:D009203', '', 1)]

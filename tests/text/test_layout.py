@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onym.models.template import GENBIOEL, GENRE, InputLayout
+from onym.methods.generative.template import GENBIOEL, GENRE, InputLayout
 from onym.models.tokens import Tokenizer
 from tests.text.small_bpe import tokenizer_json
 

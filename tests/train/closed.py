@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from onym.train.losses import Preference
+from onym.train.generative.losses import Preference
 
 Array = npt.NDArray[np.float64]
 SEEDS = range(20)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeLinker
+from onym.methods.generative.linker import GenerativeLinker
 from onym.types import Document, Mention
 from tests.support.linking import link_with
 

@@ -11,10 +11,10 @@ import pytest
 from onym.datasets import PreparedDataset
 from onym.errors import ConfigError
 from onym.train.context import dev_documents, dev_names, space_evenly
-from onym.train.encoder import EncoderContext
-from onym.train.generative import GenerativeContext
+from onym.train.dense.trainer import EncoderContext
+from onym.train.generative.trainer import GenerativeContext
 from onym.types import Document, Mention
-from tests.index.made import kb_of, words
+from tests.methods.dense.index.made import kb_of, words
 from tests.train.tiny import config, encoder_config
 
 

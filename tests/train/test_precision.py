@@ -15,7 +15,7 @@ from transformers import AutoModelForSeq2SeqLM
 
 from onym.errors import ConfigError
 from onym.kb import KnowledgeBase
-from onym.linkers.generative import GenerativeLinker
+from onym.methods.generative.linker import GenerativeLinker
 from onym.models import device
 from onym.train.configs import GenerativeOptimConfig, OptimConfig
 from onym.train.precision import (
@@ -30,8 +30,8 @@ from onym.train.precision import (
 from onym.train.run import train
 from onym.train.trainer import METRIC, trainer_arguments
 from onym.types import Document, Mention
-from tests.decoding.families import FAMILIES
-from tests.decoding.families import model as family_model
+from tests.methods.generative.decoding.families import FAMILIES
+from tests.methods.generative.decoding.families import model as family_model
 from tests.support.linking import link_with
 from tests.support.models import tiny_bart, tiny_encoder
 from tests.train.launched import train_with_accelerate

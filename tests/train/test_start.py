@@ -12,7 +12,8 @@ from torch import Tensor
 
 from onym.errors import ConfigError
 from onym.train.configs import StartConfig
-from onym.train.start import open_document_encoder, open_start, set_dropout
+from onym.train.generative.start import open_start
+from onym.train.start import open_document_encoder, set_dropout
 from tests.support.models import FAMILIES, save_model, tiny_bart, tiny_encoder
 from tests.train.tiny import are_equal, weights_of
 

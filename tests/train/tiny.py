@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 import torch
 from torch import Tensor
 
-from onym.models.template import GENBIOEL, InputLayout
+from onym.methods.generative.template import GENBIOEL, InputLayout
 from onym.models.tokens import Tokenizer
 from onym.train.configs import (
     AnyConfig,
@@ -21,7 +21,7 @@ from onym.train.configs import (
     GenerativeOptimConfig,
     GenerativeTrainingConfig,
 )
-from onym.train.generative import NameCollate, NameTrainer
+from onym.train.generative.trainer import NameCollate, NameTrainer
 from onym.train.samples.base import Batch, Pair, Sample
 
 T = TypeVar("T")

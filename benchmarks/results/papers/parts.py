@@ -23,16 +23,17 @@ from onym.datasets.overlap import corpus_document
 from onym.datasets.prepared import open_dataset
 from onym.datasets.training import training_corpora
 from onym.evaluate.cases import ConceptResolver
-from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
-from onym.linkers.dense import DenseLinker
-from onym.linkers.rerank import RerankParts, open_parts
+from onym.methods.dense.index.build import index_in_memory
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.reranker.features import NAMES, FeatureMaker
+from onym.methods.reranker.linker import RerankParts, open_parts
+from onym.methods.reranker.pool import Pool, Pooling
+from onym.methods.trees.memory import KbMemory, Memory, count_mentions
+from onym.methods.trees.trees import Floats, Ints
 from onym.models.encoder import Vectors
 from onym.models.torch_encoder import Encoder
 from onym.parts import OpenContext
-from onym.rerank.features import NAMES, FeatureMaker
-from onym.rerank.memory import KbMemory, Memory, count_mentions
-from onym.rerank.pool import Floats, Ints, Pool, Pooling
 from onym.store.cache import cache_folder
 from onym.text.normal import normal_name
 from onym.text.queries import queries_of

@@ -38,12 +38,11 @@ from benchmarks.results.tasks import SPLITS, Task
 from onym._version import __version__
 from onym.evaluate.cases import ConceptResolver
 from onym.kb import KnowledgeBase
+from onym.methods.trees.trees import Floats, Trees
 from onym.outputs.predictions import Answer, Prediction, Predictions
 from onym.pipeline.pipeline import DECIDED
-from onym.rerank.pool import Floats
-from onym.rerank.trees import Trees
 from onym.train.configs import TreesConfig
-from onym.train.rerank import fit_matrix
+from onym.train.trees import fit_matrix
 from onym.types import Document
 
 SEEDS = 2

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.rivals.adapters.serving import Answer, Job, Request, Tool, serve
-from onym.detect import detector_config, open_detector
 from onym.kb import KnowledgeBase
-from onym.linkers import linker_config, open_linker
+from onym.methods import detector_config, linker_config, open_detector, open_linker
 from onym.packs.locate import load
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.types import Document, LinkedDocument, Mention

@@ -157,7 +157,7 @@ class Answering:
         With `restrict`, concepts that the filter does not allow are always ignored.
         """
         from onym.kb import KnowledgeBase
-        from onym.linkers import linker_config, open_linker
+        from onym.methods import linker_config, open_linker
         from onym.packs.locate import load
         from onym.parts import OpenContext
         from onym.pipeline.pipeline import Pipeline

@@ -102,7 +102,7 @@ def evaluate(
     from onym.evaluate import run
     from onym.evaluate.task import EvaluationTask
     from onym.evaluate.types import is_trained_on, read_trained_types
-    from onym.linkers import linker_config, open_linker
+    from onym.methods import linker_config, open_linker
     from onym.packs import load
     from onym.packs.locate import locate
     from onym.parts import OpenContext

@@ -35,10 +35,10 @@ def build(
 
     if output:
         require_artefact(output)
-    from onym.index.artefact import open_index_artefact
-    from onym.index.build import build_index, open_derived_index_artefact
-    from onym.index.kinds import kind_for
     from onym.kb import KnowledgeBase
+    from onym.methods.dense.index.artefact import open_index_artefact
+    from onym.methods.dense.index.build import build_index, open_derived_index_artefact
+    from onym.methods.dense.index.kinds import kind_for
     from onym.models.opening import open_encoder
     from onym.store.models import folder_of
 
@@ -70,7 +70,7 @@ def info(
 
     Example: onym index info hpo-kb
     """
-    from onym.index.build import info
+    from onym.methods.dense.index.build import info
     from onym.packs.locate import locate_kb
 
     found = [described for folder in folders for described in info(locate_kb(folder))]

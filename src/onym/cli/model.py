@@ -27,7 +27,7 @@ def convert(
     from onym.store.output import require_folder
 
     require_folder(output, force=force)
-    from onym.decoding.convert import convert_weights
+    from onym.methods.generative.decoding.convert import convert_weights
 
     with progress("converting"):
         tensors = convert_weights(source, output, force=force)

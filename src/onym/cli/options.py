@@ -216,7 +216,7 @@ LINKER_OPTIONS = PartOptions(LINKERS)
 DETECTOR_OPTIONS = PartOptions(DETECTORS, "detector_")
 PIPELINE_OPTIONS = ConfigOptions(
     _pipeline_config,
-    common=("types", "under", "not_under", "mapped", "restrict", "prefer", "threshold", "top_k", "assertion"),
+    common=("types", "under", "not_under", "restrict", "prefer", "threshold", "top_k"),
     without=("precision", "coverage"),  # they need a calibration
 )
 SOME_PIPELINE_OPTIONS = ConfigOptions(_pipeline_config, is_partial=True)

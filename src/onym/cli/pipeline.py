@@ -61,9 +61,8 @@ def build(
 
     Example: onym pipeline build --kb mesh --detector dictionary --linker exact -o mesh-pipeline
     """
-    from onym.detect import detector_config
     from onym.errors import ConfigError
-    from onym.linkers import linker_config
+    from onym.methods import detector_config, linker_config
     from onym.parts import OpenContext
     from onym.pipeline.config import FILE, PipelineOptions
     from onym.pipeline.folder import build_pipeline

@@ -88,11 +88,11 @@ STAGES: dict[TrainingStage, tuple[str, str]] = {
 }
 """Training stages, each with its help text and the options of its example."""
 OWN_TRAINING = {
-    "mentions": ("sklearn", "onym.train.mentions", "train_classifier"),
-    "rerank": ("sklearn", "onym.train.rerank", "train_reranker"),
-    "genes": ("sklearn", "onym.train.genes", "train_genes"),
-    "organisms": ("sklearn", "onym.train.organisms", "train_organisms"),
-    "student": ("torch", "onym.train.student", "train_student"),
+    "mentions": ("sklearn", "onym.train.dictionary.trainer", "train_classifier"),
+    "rerank": ("sklearn", "onym.train.reranker.trainer", "train_reranker"),
+    "genes": ("sklearn", "onym.train.genes.trainer", "train_genes"),
+    "organisms": ("sklearn", "onym.train.genes.organism_trainer", "train_organisms"),
+    "student": ("torch", "onym.train.student.trainer", "train_student"),
 }
 """Stages without a pretrained model: a package that they need, and the module and function that train."""
 

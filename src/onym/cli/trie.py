@@ -32,9 +32,9 @@ def build(
     if output:
         require_artefact(output)
     from onym.kb import KnowledgeBase
-    from onym.models.template import template_named
+    from onym.methods.generative.template import template_named
+    from onym.methods.generative.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
     from onym.models.tokens import Tokenizer
-    from onym.trie.artefact import build_trie, open_derived_trie_artefact, open_trie_artefact
 
     of = KnowledgeBase.open(kb), Tokenizer.open(tokenizer), template_named(template)
     with progress("tokenising names", total=len(of[0].names)) as bar:
@@ -59,8 +59,8 @@ def info(
 
     Example: onym trie info hpo-kb
     """
+    from onym.methods.generative.trie.artefact import info
     from onym.packs.locate import locate_kb
-    from onym.trie.artefact import info
 
     found = [described for folder in folders for described in info(locate_kb(folder))]
     if json:

@@ -93,7 +93,7 @@ class NamesReport:
 def check_names(pipeline: Pipeline, count: int = 0, *, seed: int = 0) -> NamesReport:
     """Link up to `count` names of each kind (0 means all) as terms, and return those that are not linked to their concept.
 
-    >>> from onym.linkers.exact import ExactLinker
+    >>> from onym.methods.exact import ExactLinker
     >>> report = check_names(Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))))
     >>> report.percent("preferred"), report.exceptions
     (100.0, ())

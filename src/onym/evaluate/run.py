@@ -26,7 +26,7 @@ from onym.evaluate.task import EvaluationTask
 from onym.evaluate.tuning import TunedThreshold, tune_threshold
 from onym.evaluate.types import ANNOTATED_TYPES, types_of_pipeline, types_of_predictions
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 from onym.outputs.predictions import Predictions, are_predictions, predictions_of, read_predictions, write_predictions
 from onym.pipeline import Pipeline, PipelineOptions
 from onym.store.output import whole_file

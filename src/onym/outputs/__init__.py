@@ -1,6 +1,6 @@
 """Output formats: write links and mapped terms as tables, predictions, HTML, FHIR, OMOP or SSSOM.
 
-Each module of this package is a format, except `base` and `HELPERS`.
+`onym.registry` lists the modules that are formats.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ __all__ = [
     "write_links",
     "write_predictions",
 ]
-HELPERS = ("links", "mapping", "rows", "terms")
-"""Modules that are not formats; `registry` skips them."""
 _BASE, _FILE, _TERMS = "onym.outputs.base", "onym.outputs.predictions", "onym.outputs.terms"
 __getattr__ = lazy(
     __name__,

@@ -83,7 +83,7 @@ def link_terms(terms: Iterable[str], pipeline: Pipeline) -> Iterator[LinkedDocum
     """Yield each term as a linked document with one mention, or without mentions if the term is empty. Problems are raised.
 
     >>> from onym.kb import KnowledgeBase
-    >>> from onym.linkers.exact import ExactLinker
+    >>> from onym.methods.exact import ExactLinker
     >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
     >>> [len(linked.links) for linked in link_terms(["Fever", ""], pipeline)]
     [1, 0]

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from onym._version import __version__
 from onym.datasets.training import NOT_SHIPPED
 from onym.errors import ConfigError
-from onym.index.build import open_derived_index_artefact
-from onym.index.kinds import compact_kind
 from onym.kb import KnowledgeBase
-from onym.linkers import dense
+from onym.methods.dense import linker as dense
+from onym.methods.dense.index.build import open_derived_index_artefact
+from onym.methods.dense.index.kinds import compact_kind
+from onym.methods.trees.memory import open_memory
 from onym.models.opening import open_encoder
 from onym.models.tensors import is_quantized, write_quantized
 from onym.packs.archive import CARD, LICENCES, PackedKb, PackName, PackRecord, PackWriter, whole_pack
@@ -34,7 +35,6 @@ from onym.parts import ModelReference, OpenContext, PartConfig
 from onym.pipeline.config import FILE as PIPELINE
 from onym.pipeline.config import PipelineConfig, Reference
 from onym.pipeline.folder import open_pipeline
-from onym.rerank.memory import open_memory
 from onym.store.archive import Content
 from onym.store.artefact import POINTER, FileEntry, Manifest
 from onym.store.derived import collect_derived

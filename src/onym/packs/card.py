@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onym.detect.several import SeveralDetectorConfig
-from onym.linkers.base import LinkerConfig
-from onym.linkers.by_type import ByTypeLinkerConfig, normal_type
+from onym.methods.base import LinkerConfig
+from onym.methods.compose.by_type import ByTypeLinkerConfig, normal_type
+from onym.methods.compose.several import SeveralDetectorConfig
+from onym.methods.variants.naming import is_variant_type
 from onym.packs.archive import LICENCES, PackRecord
 from onym.packs.provenance import NOT_STATED, licences_page, show
 from onym.pipeline.config import FittedCalibration, PipelineConfig
 from onym.store.markdown import code, front_matter, page, table
-from onym.variants.naming import is_variant_type
 
 _TAGS = ("onym", "entity-linking", "biomedical", "named-entity-recognition")
 _PRIVATE = "This pack is private and may not be redistributed."

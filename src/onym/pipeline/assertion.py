@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from onym.detect.assertion import with_assertion
 from onym.pipeline.component import Component, after_link
+from onym.text.assertion import with_assertion
 from onym.types import LinkedDocument
 
 

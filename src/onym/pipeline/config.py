@@ -14,10 +14,10 @@ from pydantic import Field, ValidationError
 
 from onym.calibrate import Calibration
 from onym.config import Strict
-from onym.detect.base import AnyDetector, DetectorConfig
 from onym.errors import IntegrityError
 from onym.kb.ranking import ConceptFilter
-from onym.linkers.base import AnyLinker, LinkerConfig
+from onym.methods.base import AnyLinker, LinkerConfig
+from onym.methods.detector import AnyDetector, DetectorConfig
 from onym.parts import ModelReference, PartConfig
 from onym.pipeline.component import AnyComponent
 from onym.registry import COMPONENTS, DETECTORS, LINKERS, Registry
@@ -201,7 +201,7 @@ def _registry_of(config: PartConfig) -> Registry:
 def find_plug_ins(*parts: PartConfig | None) -> tuple[PlugIn, ...]:
     """Return the plug-in packages of the parts of a pipeline, also nested ones, that are not built in.
 
-    >>> from onym.linkers import linker_config
+    >>> from onym.methods import linker_config
     >>> find_plug_ins(linker_config("exact"), None)
     ()
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from onym.corrections.corrections import Corrections, Found
-from onym.detect.base import Detector
+from onym.methods.detector import Detector
 from onym.pipeline.prepare import Prepared
 from onym.types import Problem
 

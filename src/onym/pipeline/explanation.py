@@ -24,12 +24,12 @@ from typing import Any
 
 from onym.corrections.corrections import STAGE, Corrections, Found
 from onym.corrections.rules import Rule
-from onym.detect.base import Detector, FindsRejections, Rejection
 from onym.kb import KnowledgeBase
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
+from onym.methods.detector import Detector, FindsRejections, Rejection
+from onym.methods.evidence import Evidence
 from onym.pipeline.link import LinkOptions
 from onym.pipeline.prepare import Prepared
-from onym.rerank.evidence import Evidence
 from onym.text.queries import Query, queries_of
 from onym.types import Candidate, Link, LinkedDocument, NameKind, Relative, select_relatives, style_id
 

@@ -15,13 +15,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from onym._version import __version__
-from onym.detect import detector_config, open_detector
-from onym.detect.base import DetectorConfig
 from onym.errors import InputError, IntegrityError
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import select_concepts
-from onym.linkers import linker_config, open_linker
-from onym.linkers.base import LinkerConfig
+from onym.methods import detector_config, linker_config, open_detector, open_linker
+from onym.methods.base import LinkerConfig
+from onym.methods.detector import DetectorConfig
 from onym.parts import ModelReference, OpenContext, PartConfig, relative_path, require_digest
 from onym.pipeline.component import Component, ComponentConfig, component_config
 from onym.pipeline.config import (

@@ -11,7 +11,7 @@ from threading import Lock
 
 from onym.corpora.problems import isolate
 from onym.kb.ranking import ConceptMask, Ranked
-from onym.linkers.base import Linker, Rank, open_ranking
+from onym.methods.base import Linker, Rank, open_ranking
 from onym.text.queries import Query, queries_of
 from onym.types import Candidate, Document, Link, LinkedDocument, Problem
 

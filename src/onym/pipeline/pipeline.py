@@ -14,10 +14,10 @@ from onym.corpora.problems import require_complete
 from onym.corrections.corrections import Corrections
 from onym.corrections.file import read_corrections
 from onym.corrections.rules import CASE_SENSITIVE_BELOW, Rule
-from onym.detect.base import Detector
 from onym.errors import ConfigError, InputError
 from onym.kb.ranking import ConceptFilter, ConceptMask, combine_masks, describe_mask, select_concepts
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
+from onym.methods.detector import Detector
 from onym.pipeline.component import Component, ComponentConfig, component_config, run_before
 from onym.pipeline.config import FittedCalibration, PipelineOptions, digest_of
 from onym.pipeline.detect import detect
@@ -63,9 +63,9 @@ class Pipeline:
 
     Pipelines are thread-safe.
 
-    >>> from onym.detect.dictionary import DictionaryDetector
+    >>> from onym.methods.dictionary.detector import DictionaryDetector
     >>> from onym.kb import KnowledgeBase
-    >>> from onym.linkers.exact import ExactLinker
+    >>> from onym.methods.exact import ExactLinker
     >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
     >>> with Pipeline(ExactLinker(kb), DictionaryDetector(kb)) as pipeline:
     ...     [(link.mention.surface, link.concept_id) for link in pipeline.link("High fever, no heart attack.").links]
@@ -178,9 +178,9 @@ class Pipeline:
 
         None leaves the option unchanged.
 
-        >>> from onym.detect.dictionary import DictionaryDetector
+        >>> from onym.methods.dictionary.detector import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb))
         >>> [(link.mention.surface, link.assertion) for link in pipeline.link("High fever, no heart attack.").links]
@@ -195,9 +195,9 @@ class Pipeline:
 
         The detector finds the same mentions. Mentions whose best concept has another type are left unlinked.
 
-        >>> from onym.detect.dictionary import DictionaryDetector
+        >>> from onym.methods.dictionary.detector import DictionaryDetector
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> kb = KnowledgeBase.open(getfixture("tiny_kb"))
         >>> pipeline = Pipeline(ExactLinker(kb), DictionaryDetector(kb)).with_types(["C14"])
         >>> [(link.concept_id, link.nil_reason) for link in pipeline.link("High fever, no heart attack.").links]
@@ -213,7 +213,7 @@ class Pipeline:
         allowed are ignored instead.
 
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
         >>> pipeline.with_filter(concepts=["D005334"]).config["concepts_allowed"]
         1
@@ -227,7 +227,7 @@ class Pipeline:
         A corrected link has the stage `correction` and no confidence. None removes the corrections.
 
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> from onym.types import Mention
         >>> path = getfixture("tmp_path") / "mine.onymc"
         >>> _ = path.write_text("surface\\tmeaning\\nMI\\tmesh:D006973\\n")
@@ -261,7 +261,7 @@ class Pipeline:
         context, so it gets no assertion marks.
 
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))).for_terms().calibration is None
         True
         """
@@ -284,7 +284,7 @@ class Pipeline:
         In a notebook, the text is shown with each explanation as a tooltip.
 
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> from onym.types import Mention
         >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
         >>> [explanation] = pipeline.explain(Document("1", "Pyrexia", (Mention(0, 7, "Pyrexia"),)))
@@ -310,7 +310,7 @@ class Pipeline:
         The document id of a text is its number, starting at 1. A document that cannot be linked has problems instead of links.
 
         >>> from onym.kb import KnowledgeBase
-        >>> from onym.linkers.exact import ExactLinker
+        >>> from onym.methods.exact import ExactLinker
         >>> pipeline = Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))
         >>> [linked.document.id for linked in pipeline.link_many(["fever", "cough"])]
         ['1', '2']

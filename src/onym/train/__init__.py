@@ -1,8 +1,14 @@
-"""Training: samples from knowledge bases and datasets, losses, and the stages of each family of models.
+"""Training: what is needed to train the methods of `onym.methods` only, in folders of the same names.
 
-`run` trains one stage and writes the model, `pipeline` trains all stages of a pipeline. `configs` and `stages` read
-configurations. Neural models: `generative`, `prefer`, `encoder`, `collective` and `detector`. The last two share
-`document_model`; all five use `context`, `start`, `precision` and `trainer`. `mentions` and `rerank` do not need torch.
+| module | has |
+|---|---|
+| `run`, `pipeline` | train one stage and write the model; train all stages of a pipeline |
+| `configs`, `stages`, `presets/` | configurations of the stages |
+| `context`, `corpora` | the data: of neural models, and of those that need no torch |
+| `samples/` | samples that several methods use |
+| `start`, `trainer`, `precision` | encoders to start from, the trainer, device and precision of neural models |
+| `trees` | fits gradient-boosted trees |
+| `card` | model cards and training records |
 
 Invariants: only labelled tokens contribute to a loss, and every model is stored with a record of its training.
 """

@@ -50,18 +50,16 @@ def describe_machine(*packages: str) -> dict[str, Any]:
 
 
 class _ModelKind(NamedTuple):
-    """A kind of model, with the module and class of the linker that opens such models."""
+    """A kind of model, with the class of the linker that opens such models."""
 
     title: str
     does: str
-    module: str
     linker: str
 
 
 _GENERATIVE = _ModelKind(
     "A generative entity linker",
     "For a mention in its context, it generates a name of the concept, constrained to the names of a knowledge base.",
-    "generative",
     "GenerativeLinker",
 )
 
@@ -69,7 +67,6 @@ _GENERATIVE = _ModelKind(
 _ENCODER = _ModelKind(
     "An encoder of names",
     "It embeds mentions and names; a mention is linked to the concept of the nearest name of a knowledge base.",
-    "dense",
     "DenseLinker",
 )
 
@@ -77,7 +74,6 @@ _ENCODER = _ModelKind(
 _COLLECTIVE = _ModelKind(
     "A collective entity linker",
     "It encodes a document once, to detect its mentions, to link them to the nearest names of a knowledge base, or both.",
-    "collective",
     "CollectiveLinker",
 )
 
@@ -85,7 +81,6 @@ _COLLECTIVE = _ModelKind(
 _DETECTOR = _ModelKind(
     "A detector of mentions",
     "It encodes a document once, to detect its mentions and their types.",
-    "",
     "",
 )
 
@@ -172,7 +167,7 @@ def _usage(kind: _ModelKind) -> list[str]:
     return code(
         "python",
         "from onym.kb import KnowledgeBase",
-        f"from onym.linkers.{kind.module} import {kind.linker}",
+        f"from onym.methods import {kind.linker}",
         "",
         f'linker = {kind.linker}.from_pretrained("THIS_FOLDER", KnowledgeBase.open("KB_FOLDER"))',
     )

@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field
 
 from onym.config import Strict
-from onym.detect.dictionary import DictionaryDetectorConfig as DictionaryConfig
+from onym.methods.dictionary.detector import DictionaryDetectorConfig as DictionaryConfig
+from onym.methods.trees.leaf_masks import MAX_LEAVES
 from onym.models.device import Device
-from onym.rerank.leaf_masks import MAX_LEAVES
 
 TrainingPrecision = Literal["auto", "fp32", "bf16", "bf16-weights"]
 """`bf16`: autocast. `bf16-weights`: bf16 weights with an fp32 master copy. `auto`: the fastest on the device."""

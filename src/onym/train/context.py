@@ -21,7 +21,7 @@ from onym.evaluate.cases import ConceptResolver, gold_cases
 from onym.evaluate.metrics import score
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import names_of
-from onym.linkers.base import Linker
+from onym.methods.base import Linker
 from onym.models.tokens import Tokenizer
 from onym.outputs.predictions import Predictions, predictions_of
 from onym.packs.locate import locate_kb

@@ -20,8 +20,6 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from onym.datasets.prepared import open_dataset
-from onym.detect import detector_config
-from onym.detect.base import DetectorConfig
 from onym.errors import ConfigError, InputError, missing_extra
 from onym.evaluate.run import predict_end_to_end
 from onym.evaluate.task import EvaluationTask
@@ -29,7 +27,8 @@ from onym.evaluate.tuning import Mentions, calibrate_pipeline, cross_validate_f1
 from onym.evaluate.types import TRAINING_REQUEST
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import concepts_of_types
-from onym.linkers import linker_config
+from onym.methods import detector_config, linker_config
+from onym.methods.detector import DetectorConfig
 from onym.outputs.predictions import Predictions
 from onym.packs.locate import load, locate_kb, read_pipeline
 from onym.pipeline.config import FILE, PipelineOptions
@@ -47,10 +46,10 @@ from onym.train.configs import (
     read_encoder_name,
 )
 from onym.train.corpora import rename_types
-from onym.train.mentions import train_classifier
-from onym.train.rerank import train_reranker
+from onym.train.dictionary.trainer import train_classifier
+from onym.train.reranker.trainer import train_reranker
 from onym.train.stages import find_preset, merge, require_same
-from onym.train.student import train_student
+from onym.train.student.trainer import train_student
 
 DEV = "dev"
 _CLASSIFIER, _STUDENT, _MODEL, _RERANKER = "classifier", "student", "detector", "reranker"
@@ -122,7 +121,7 @@ def train_pipeline(config: PipelineTrainingConfig, dest: Path, data: Path | None
 
 def _require_encoder(encoder: str) -> None:
     """Raise, before training starts, if the encoder of the dense linker cannot be opened or faiss is missing."""
-    from onym.index.kinds import faiss
+    from onym.methods.dense.index.kinds import faiss
     from onym.models.opening import open_encoder
 
     open_encoder(folder_of(encoder, download=False), device="cpu")

@@ -141,3 +141,12 @@ class MasterAdamW(torch.optim.AdamW):
         for parameter in names.values():  # give tied weights the same tensor, so that it is saved only once
             exact.setdefault(id(parameter), parameter.detach().float())
         return {name: exact[id(names[name])] if name in names else value.float() for name, value in state.items()}
+
+
+def at_least_fp32(values: Tensor) -> Tensor:
+    """Return values as float32 if their precision is lower; float64 stays float64.
+
+    >>> at_least_fp32(torch.zeros(2, dtype=torch.bfloat16)).dtype, at_least_fp32(torch.zeros(2, dtype=torch.float64)).dtype
+    (torch.float32, torch.float64)
+    """
+    return values.to(torch.promote_types(values.dtype, torch.float32))

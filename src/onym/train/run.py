@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from onym.store.models import weights_digest
 from onym.store.output import whole_folder
 from onym.train.card import RECORD, card, describe_machine, write_record
-from onym.train.collective import CollectiveContext, collective
+from onym.train.collective.trainer import CollectiveContext, collective
 from onym.train.configs import (
     AnyConfig,
     GenesTrainingConfig,
@@ -26,17 +26,17 @@ from onym.train.configs import (
     StudentTrainingConfig,
 )
 from onym.train.context import RunContext
-from onym.train.detector import DetectorContext, detect
-from onym.train.encoder import EncoderContext, align, match
-from onym.train.generative import GenerativeContext, finetune, pretrain
-from onym.train.genes import train_genes
-from onym.train.mentions import train_classifier
-from onym.train.organisms import train_organisms
+from onym.train.dense.trainer import EncoderContext, align, match
+from onym.train.dictionary.trainer import train_classifier
+from onym.train.generative.prefer import prefer
+from onym.train.generative.trainer import GenerativeContext, finetune, pretrain
+from onym.train.genes.organism_trainer import train_organisms
+from onym.train.genes.trainer import train_genes
 from onym.train.precision import training_precision
-from onym.train.prefer import prefer
-from onym.train.rerank import train_reranker
+from onym.train.reranker.trainer import train_reranker
 from onym.train.stages import require_new
-from onym.train.student import train_student
+from onym.train.student.trainer import train_student
+from onym.train.tagger.trainer import DetectorContext, detect
 from onym.train.trainer import ModelTrainer
 
 

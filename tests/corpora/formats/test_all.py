@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onym.corpora.base import ALL, Format
-from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, get
 from onym.errors import OnymError
+from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import Limits
 from onym.types import Document, Mention, Passage, Problem, Relation
@@ -19,7 +19,7 @@ from tests.support.documents import assert_preserved, documents, lists_of_mentio
 
 # Formats with one mention per document: a document with several mentions becomes several documents.
 OF_MENTIONS = {"genbioel", "biosyn", "cometa", "askapatient"}
-WHOLE = [name for name in FORMATS if name not in OF_MENTIONS | set(READ_ONLY)]
+WHOLE = [name for name in FORMATS.built_in if name not in OF_MENTIONS | set(READ_ONLY)]
 
 
 @pytest.fixture(params=WHOLE)
@@ -44,7 +44,7 @@ def test_preserved_facets_of_mentions_are_read_back(name: str, document: Documen
         trip(get(name), [document])
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.built_in)
 def test_holds_lists_only_known_facets(name: str) -> None:
     assert get(name).HOLDS <= ALL
 
@@ -83,7 +83,7 @@ MARKS = [
 ]
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name not in READ_ONLY])
+@pytest.mark.parametrize("name", [name for name in FORMATS.built_in if name not in READ_ONLY])
 @settings(max_examples=80)
 @given(data=st.data())
 def test_corrupt_files_give_problems_or_onym_errors(name: str, data: st.DataObject) -> None:
@@ -104,7 +104,7 @@ def test_corrupt_files_give_problems_or_onym_errors(name: str, data: st.DataObje
     assert not any("fever" in what for what in said)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.built_in)
 @given(data=st.binary(max_size=200))
 def test_detection_does_not_crash_on_any_bytes(name: str, data: bytes) -> None:
     source = Source.of_files("a", [InputFile.from_bytes("a.txt", data)])

@@ -9,7 +9,7 @@ from onym.evaluate.evaluation import compare, evaluate
 from onym.evaluate.pages import comparison_page
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 
 

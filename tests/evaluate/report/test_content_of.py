@@ -9,7 +9,7 @@ from onym.evaluate.evaluation import evaluate
 from onym.evaluate.pages import linking_page
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.tfidf import TfidfLinker
 
 
 def test_content_is_complete(task: EvaluationTask) -> None:

@@ -15,7 +15,7 @@ from onym.evaluate.pages import comparison_page, end_to_end_page, linking_page, 
 from onym.evaluate.run import predict
 from onym.evaluate.task import EvaluationTask
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.predictions import Predictions
 from tests.evaluate.report.parsed import Page
 from tests.evaluate.report.samples import HOSTILE, end_to_end_sample, linking_sample

@@ -10,6 +10,7 @@ import pytest
 
 from onym.errors import ConfigError, OnymError
 from onym.kb import readers
+from onym.registry import READERS
 from onym.store.files.source import Source
 from tests.kb.readers.conftest import pack_files, rows_of, source_of
 from tests.robustness.files.kb_fuzz import judge, make_case
@@ -28,7 +29,7 @@ REFUSED_EMPTY = {"mesh_xml": "xml-malformed", "icd10cm": "xml-malformed", "table
 
 
 def test_each_format_has_a_sample() -> None:
-    assert set(SAMPLES) == set(readers.ORDER)
+    assert set(SAMPLES) == set(READERS.built_in)
 
 
 @pytest.mark.parametrize(("name", "release"), RELEASES)
@@ -80,7 +81,7 @@ def _refusal(files: Release, name: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("name", readers.ORDER)
+@pytest.mark.parametrize("name", READERS.built_in)
 def test_mutated_releases_are_parsed_or_rejected(name: str) -> None:
     outcomes = {judge(make_case(1, name, number), name) for number in range(60)}
     assert outcomes == {"parsed", "refused"}

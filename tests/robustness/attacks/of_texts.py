@@ -6,9 +6,9 @@ import random
 from collections.abc import Sequence
 from functools import cache
 
-from onym.detect.base import Span, resolve_overlaps
-from onym.detect.names import ReorderedNames
-from onym.rerank.features import find_support
+from onym.methods.detector import Span, resolve_overlaps
+from onym.methods.dictionary.names import ReorderedNames
+from onym.methods.reranker.features import find_support
 from tests.robustness.attacks.rows import Place, attack
 from tests.robustness.text.doubling import require_linear
 from tests.robustness.text.shapes import over

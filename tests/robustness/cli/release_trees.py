@@ -20,6 +20,7 @@ from onym.cli.kb import app
 from onym.errors import InputError
 from onym.kb import readers
 from onym.outputs.mapping import count_rows
+from onym.registry import READERS
 from onym.store.files.source import InputFile, Source
 from tests.support.releases import SAMPLES
 
@@ -54,7 +55,7 @@ def judge_release(folder: Path, seed: int) -> tuple[int, list[str]]:
 
 
 def _rank(name: str) -> int:
-    return readers.ORDER.index(name) if name else len(readers.ORDER)
+    return READERS.built_in.index(name) if name else len(READERS.built_in)
 
 
 def _compare(formats: dict[str, str], wanted: str, read: set[str], ignored: dict[str, dict[str, str]]) -> Iterator[str]:

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from onym.decoding.adapters import adapter_of
-from onym.decoding.adapters.base import Adapter
-from onym.decoding.search import Decoded, Ranking
-from onym.decoding.session import TreeSession
+from onym.methods.generative.decoding.adapters import adapter_of
+from onym.methods.generative.decoding.adapters.base import Adapter
+from onym.methods.generative.decoding.search import Decoded, Ranking
+from onym.methods.generative.decoding.session import TreeSession
+from onym.methods.generative.trie.packed import PackedTrie
 from onym.store.arrays import Ragged
-from onym.trie.packed import PackedTrie
 
 Tokens = list[int]
 Generator = np.random.Generator

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from benchmarks.report import percent
 
-from onym.decoding.search import Decoded, Ranking, SearchConfig, search_names
-from onym.trie.packed import PackedTrie
+from onym.methods.generative.decoding.search import Decoded, Ranking, SearchConfig, search_names
+from onym.methods.generative.trie.packed import PackedTrie
 from tests.robustness.decoding.cases import (
     CLOSE,
     RandomModel,

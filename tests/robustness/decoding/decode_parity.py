@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from onym.decoding.search import Ranking, SearchConfig, Stopping, search_names
-from onym.trie.packed import ROOT, PackedTrie
+from onym.methods.generative.decoding.search import Ranking, SearchConfig, Stopping, search_names
+from onym.methods.generative.trie.packed import ROOT, PackedTrie
 from tests.robustness.decoding.cases import (
     RandomModel,
     Tokens,

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from onym.decoding.search import Decoded, SearchConfig, Start, search_names
-from onym.decoding.session import Ints
-from onym.trie.packed import PackedTrie, Restriction
+from onym.methods.generative.decoding.search import Decoded, SearchConfig, Start, search_names
+from onym.methods.generative.decoding.session import Ints
+from onym.methods.generative.trie.packed import PackedTrie, Restriction
 from tests.robustness.decoding.cases import (
     Generator,
     Tokens,

@@ -26,24 +26,24 @@ import numpy as np
 import torch
 from benchmarks.vectors import Drawn
 
-from onym.decoding.search import SearchConfig, search_names
-from onym.detect.dictionary import DictionaryDetector
 from onym.errors import OnymError
-from onym.index import KINDS, build_index, open_index
-from onym.index.vectors import NameVectors, open_vectors
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.ranking import concepts_of_types, names_of
 from onym.kb.recipe import Recipe, SourceConfig
 from onym.kb.search import search
-from onym.linkers.exact import ExactLinker
+from onym.methods.dense.index import KINDS, build_index, open_index
+from onym.methods.dense.index.vectors import NameVectors, open_vectors
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.generative.decoding.search import SearchConfig, search_names
+from onym.methods.generative.trie import PackedTrie, build_trie, open_trie
+from onym.methods.generative.trie.artefact import TokenSource
 from onym.pipeline.pipeline import Pipeline
 from onym.store import artefact as verified
 from onym.store.arrays import Ragged, Strings
 from onym.store.artefact import Manifest
 from onym.store.cache import Verify
-from onym.trie import PackedTrie, build_trie, open_trie
-from onym.trie.artefact import TokenSource
 from tests.robustness.children import Child, LostError, judge_all, requests
 from tests.robustness.decoding.decode_sound import DrawnSession
 

@@ -33,8 +33,8 @@ from typer.main import get_command
 from onym.cli import app as onym_app
 from onym.cli import boundary
 from onym.errors import OnymError
-from onym.index import open_index
 from onym.kb import KnowledgeBase
+from onym.methods.dense.index import open_index
 from onym.review.desk import open_desk
 from tests.robustness.children import Child, requests
 

@@ -28,10 +28,10 @@ from functools import cache
 import pyarrow as pa
 
 from onym.corpora.base import documents_of
-from onym.corpora.formats import ORDER, get
-from onym.corpora.formats import ORDER as FORMATS
+from onym.corpora.formats import get
 from onym.corpora.problems import INTERNAL
 from onym.corpora.reading import Reading
+from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from onym.types import Document, Mention, Passage, Problem
@@ -240,7 +240,7 @@ def _pack_file(rng: random.Random, name: str, data: bytes) -> tuple[str, bytes]:
 
 
 def _pieces() -> Iterator[bytes]:
-    for reader in ORDER:
+    for reader in FORMATS.built_in:
         for piece in sample(reader).pieces[:4]:
             yield sample(reader).files[piece.file]
 
@@ -251,7 +251,7 @@ UPPER_BOUNDS = {OTHER: 0, LOST: 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_fuzz_options(parser, FORMATS)
+    add_fuzz_options(parser, FORMATS.built_in)
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

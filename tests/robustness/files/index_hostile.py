@@ -35,8 +35,8 @@ from benchmarks.big_kb import kb_of_numbers
 from benchmarks.vectors import Drawn
 
 from onym.errors import OnymError
-from onym.index import KINDS, artefact, build_index, open_index
-from onym.index.artefact import FILE, VECTORS
+from onym.methods.dense.index import KINDS, artefact, build_index, open_index
+from onym.methods.dense.index.artefact import FILE, VECTORS
 from tests.robustness.files.mutation import BINARY
 
 SEED, NAMES, WIDTH, K = 13, 200, 16, 5

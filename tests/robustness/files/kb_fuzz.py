@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from onym.errors import OnymError
 from onym.kb import readers
-from onym.kb.readers import ORDER as FORMATS
 from onym.kb.schema import SCHEMA
+from onym.registry import READERS
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
 from tests.robustness.files.fuzz import OTHER, Suite, add_fuzz_options, fuzz
@@ -103,7 +103,7 @@ UPPER_BOUNDS = {OTHER: 0}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    add_fuzz_options(parser, FORMATS)
+    add_fuzz_options(parser, READERS.built_in)
 
 
 def run(options: argparse.Namespace) -> dict[str, object]:

@@ -28,7 +28,7 @@ import pyarrow.csv
 
 from onym.corpora.corpus import write_corpus
 from onym.errors import OnymError
-from onym.kb import readers
+from onym.registry import READERS
 from onym.types import Document, Mention
 from tests.robustness.children import Child, LostError, requests
 from tests.robustness.files import hostile_archives, hostile_artefacts, hostile_texts
@@ -149,7 +149,7 @@ def work(pipe: Connection, cache: str) -> None:
     hostile file.
     """
     os.environ["ONYM_CACHE"] = cache
-    for name in readers.ORDER:
+    for name in READERS.built_in:
         __import__(f"onym.kb.readers.{name}")
     with tempfile.TemporaryDirectory() as folder:
         for path in honest(Path(folder)):

@@ -21,8 +21,8 @@ from benchmarks.report import data_folder
 
 from onym.corpora.base import Format, Item
 from onym.corpora.corpus import view
-from onym.corpora.formats import ORDER as FORMATS
 from onym.corpora.formats import READ_ONLY, detect, get
+from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
 from onym.types import Document, Problem
 
@@ -42,7 +42,7 @@ CORPORA = (
     ("pubmed/*.xml.gz", ""),
 )
 OF_MENTIONS = ("biosyn", "genbioel", "cometa", "askapatient")  # formats with one mention per document, which split documents
-WRITERS = tuple(name for name in FORMATS if name not in READ_ONLY)
+WRITERS = tuple(name for name in FORMATS.built_in if name not in READ_ONLY)
 CHUNK, QUICK = 200, 30
 DEFECTS = Path(__file__).with_name("known_defects.toml")
 

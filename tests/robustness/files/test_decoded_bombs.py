@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onym.corpora.formats import ORDER
+from onym.registry import FORMATS
 from tests.robustness.attacks.rows import Outcome as Visited
 from tests.robustness.files.decoded_bombs import CASES, is_bounded, is_harmless
 from tests.robustness.files.doors import VISITS
@@ -15,7 +15,7 @@ SOME = ("bioc_json: 100 gaps", "genbioel: starts without", "brat: spans of a who
 
 def test_has_files_of_all_formats() -> None:
     assert len(CASES) >= 60
-    assert {case.format for case in CASES} == set(ORDER)
+    assert {case.format for case in CASES} == set(FORMATS.built_in)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from onym.index import artefact
+from onym.methods.dense.index import artefact
 from tests.robustness.files import index_hostile
 from tests.robustness.files.index_hostile import Good, goods, judge_files
 

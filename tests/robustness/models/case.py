@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe, SourceConfig
-from onym.linkers.dense import DenseLinkerConfig
+from onym.methods.dense.linker import DenseLinkerConfig
 from onym.parts import ModelReference
 from onym.pipeline import build_pipeline
 from tests.support.models import save_collective, save_encoder, save_model, save_tokenizer

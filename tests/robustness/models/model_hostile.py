@@ -38,14 +38,14 @@ from unittest.mock import patch
 
 import onym
 from onym.corpora.problems import INTERNAL
-from onym.decoding.convert import convert_weights
-from onym.detect.model import detector_of
 from onym.errors import InputError, OnymError
-from onym.index.build import index_in_memory
 from onym.kb import KnowledgeBase
-from onym.linkers.collective import CollectiveLinker
-from onym.linkers.dense import DenseLinker
-from onym.linkers.generative import GenerativeLinker
+from onym.methods.collective.linker import CollectiveLinker
+from onym.methods.dense.index.build import index_in_memory
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.generative.decoding.convert import convert_weights
+from onym.methods.generative.linker import GenerativeLinker
+from onym.methods.tagger.detector import detector_of
 from onym.models.onnx_encoder import OnnxEncoder
 from onym.models.torch_loading import quiet
 from onym.store.cache import cache_folder

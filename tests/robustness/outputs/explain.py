@@ -23,8 +23,8 @@ from benchmarks.starter import RECIPE
 
 from onym.datasets.prepared import open_dataset
 from onym.kb import KnowledgeBase, Recipe, build_kb
-from onym.linkers import linker_config, open_linker
-from onym.linkers.rerank import RerankLinker
+from onym.methods import linker_config, open_linker
+from onym.methods.reranker.linker import RerankLinker
 from onym.packs import load
 from onym.packs.locate import STARTER, locate
 from onym.parts import OpenContext

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.exact import ExactLinker
 from onym.outputs.fhir import fhir_document
 from onym.outputs.omop import CONCEPTS, NoteNlp, OmopConcept, OmopConcepts, StandardConcept, write_note_nlp
 from onym.pipeline import Pipeline

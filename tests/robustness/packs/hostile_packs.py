@@ -26,7 +26,7 @@ from unittest.mock import patch
 import onym
 from onym.errors import InternalError, OnymError
 from onym.kb import Recipe, build_kb
-from onym.linkers import linker_config
+from onym.methods import linker_config
 from onym.packs import build_pack
 from onym.pipeline import build_pipeline
 from tests.support.models import save_reranker

@@ -16,12 +16,13 @@ from pathlib import Path
 from unittest.mock import patch
 
 from onym.cli.boundary import main
-from onym.corpora.formats import ORDER, READ_ONLY, get
+from onym.corpora.formats import READ_ONLY, get
 from onym.datasets import prepare
 from onym.kb import KnowledgeBase
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
 from onym.pipeline.folder import build_pipeline
+from onym.registry import FORMATS
 from onym.review.create import create_desk, read_links_table
 from onym.store.files.source import InputFile, Source
 from onym.store.limits import DEFAULT_LIMITS, Limits
@@ -34,7 +35,7 @@ PLUG_INS = "plug-ins"
 _PLUG_IN = """
 from typing import Literal
 
-from onym.linkers.base import Linker, LinkerConfig
+from onym.methods.base import Linker, LinkerConfig
 
 
 class Config(LinkerConfig):
@@ -124,8 +125,7 @@ def _write_plug_in(folder: Path) -> None:
 
 # Intact or damaged corpora of every format, with canary phrases.
 
-FORMATS = ORDER
-WRITABLE = tuple(name for name in ORDER if name not in READ_ONLY)
+WRITABLE = tuple(name for name in FORMATS.built_in if name not in READ_ONLY)
 _SUFFIX = {
     "parquet": ".parquet",
     "docbin": ".spacy",
@@ -172,10 +172,10 @@ def whole_corpus(canaries: Canaries, name: str) -> dict[str, bytes]:
 
 def draw_damaged_corpus(rng: random.Random, canaries: Canaries) -> DamagedCorpus:
     """Return a damaged corpus in a random format; sometimes intact, in another encoding, compressed, or with tight limits."""
-    name = rng.choice(FORMATS)
+    name = rng.choice(FORMATS.built_in)
     files = whole_corpus(canaries, name)
     victim = rng.choice(list(files))
-    others = list(whole_corpus(canaries, rng.choice(FORMATS)).values())
+    others = list(whole_corpus(canaries, rng.choice(FORMATS.built_in)).values())
     if rng.random() < 0.9:
         files[victim] = _damage_bytes(rng, files[victim], others)
     if rng.random() < 0.05:

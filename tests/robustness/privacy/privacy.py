@@ -30,12 +30,12 @@ from onym.corpora.base import documents_of
 from onym.corpora.check import check_corpus
 from onym.corpora.corpus import read_sources, write_corpus
 from onym.corpora.problems import require_complete
-from onym.detect.dictionary import DictionaryDetector
 from onym.kb import KnowledgeBase
-from onym.linkers.dense import DenseLinker
-from onym.linkers.exact import ExactLinker
-from onym.linkers.generative import GenerativeLinker
-from onym.linkers.tfidf import TfidfLinker
+from onym.methods.dense.linker import DenseLinker
+from onym.methods.dictionary.detector import DictionaryDetector
+from onym.methods.exact import ExactLinker
+from onym.methods.generative.linker import GenerativeLinker
+from onym.methods.tfidf import TfidfLinker
 from onym.pipeline import link as linking
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document, LinkedDocument, Problem

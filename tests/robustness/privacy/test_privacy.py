@@ -14,14 +14,13 @@ from onym.corpora import problems as isolation
 from onym.corpora.corpus import read_sources
 from onym.errors import InputError
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
-from onym.registry import LINKERS, REGISTRIES
+from onym.methods.exact import ExactLinker
+from onym.registry import FORMATS, LINKERS, REGISTRIES
 from onym.store.files.source import InputFile, Source
 from onym.types import Problem
 from tests.robustness.privacy import private_runs
 from tests.robustness.privacy.canaries import Canaries, capture_shown, plant_documents
 from tests.robustness.privacy.commands import (
-    FORMATS,
     PLUG_INS,
     Command,
     Setup,
@@ -65,7 +64,7 @@ def test_finds_phrase_whole_or_in_part_in_any_case() -> None:
     assert made.find_in(f"{one[:-1]} {other[:-1]}") == []
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", FORMATS.built_in)
 def test_every_format_contains_phrases(name: str) -> None:
     made = canaries()
     files = whole_corpus(made, name)

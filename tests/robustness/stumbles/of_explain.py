@@ -8,8 +8,8 @@ import numpy as np
 
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
-from onym.linkers.base import Rank
-from onym.linkers.exact import ExactLinker
+from onym.methods.base import Rank
+from onym.methods.exact import ExactLinker
 from onym.packs import load
 from onym.pipeline import Pipeline
 from onym.types import Document, Mention

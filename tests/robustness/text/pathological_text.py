@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from onym.detect import detector_config
+from onym.methods import detector_config
 from onym.pipeline.folder import build_pipeline
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document

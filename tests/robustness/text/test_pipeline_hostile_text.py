@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from onym.detect.base import Detected, Span, detect_batches, with_spans
 from onym.kb import KnowledgeBase
-from onym.linkers.exact import ExactLinker
+from onym.methods.detector import Detected, Span, detect_batches, with_spans
+from onym.methods.exact import ExactLinker
 from onym.pipeline.pipeline import Pipeline
 from onym.types import Document
 from tests.robustness.text import pipeline_hostile_text

@@ -14,6 +14,7 @@ from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.text.normal import normal_name
 from onym.text.similarity import NameSimilarity
+from onym.train.dense.pairs import labels_of, same_of
 from onym.train.samples.base import Positive, Sample, Samples
 from onym.train.samples.mentions import (
     Choice,
@@ -24,7 +25,6 @@ from onym.train.samples.mentions import (
     require_linkable,
     targets_of,
 )
-from onym.train.samples.pairs import labels_of, same_of
 from onym.types import Document, Mention
 from tests.train.tiny import layout
 

@@ -12,12 +12,6 @@ from onym.errors import ConfigError, OnymError
 from onym.registry import FORMATS
 from onym.store.files.source import InputFile, Source
 
-# The order in which formats are tried: the most specific first.
-ORDER = (
-    "parquet", "docbin", "brat", "biosyn", "genbioel", "pubtator", "pubmed", "bioc_xml", "bioc_json", "bigbio", "pubannotation",
-    "label_studio", "doccano", "records", "jsonl", "medline", "ris", "hpo_gsc", "cometa", "askapatient", "table", "text",
-)  # fmt: skip
-HELPERS = ("hints",)
 READ_ONLY = ("pubmed", "records", "medline", "ris", "table")
 _ALSO = {"bioc": "bioc_xml"}  # aliases
 

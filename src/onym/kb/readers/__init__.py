@@ -14,13 +14,6 @@ from onym.errors import ConfigError
 from onym.registry import READERS
 from onym.store.files.source import Source
 
-# The order in which formats are tried: the most specific first.
-ORDER = (
-    "umls", "rxnorm", "snomed", "mesh_xml", "icd10cm", "mesh_ascii", "ctd", "ncbi_gene", "hgnc", "gene_synonyms", "taxdump",
-    "cellosaurus", "obo", "obograph", "entity_jsonl", "ontology_json", "genbioel", "mesh_table", "mesh_mappings", "biosyn",
-    "table",
-)  # fmt: skip
-
 
 def detect(source: Source) -> str:
     """Detect the format of a release.

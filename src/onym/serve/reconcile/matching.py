@@ -44,7 +44,7 @@ def reconcile_acts(pipeline: Pipeline) -> dict[str, Act]:
     """Return the function of each reconciliation operation, by `op`.
 
     >>> from onym.kb import KnowledgeBase
-    >>> from onym.linkers.exact import ExactLinker
+    >>> from onym.methods.exact import ExactLinker
     >>> sorted(reconcile_acts(Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb"))))))
     ['extend', 'manifest', 'propose', 'reconcile', 'suggest']
     """
@@ -72,7 +72,7 @@ class Matcher:
     """Matches terms with a pipeline. Without a calibration for terms, no candidate is reported as a match.
 
     >>> from onym.kb import KnowledgeBase
-    >>> from onym.linkers.exact import ExactLinker
+    >>> from onym.methods.exact import ExactLinker
     >>> matcher = Matcher(Pipeline(ExactLinker(KnowledgeBase.open(getfixture("tiny_kb")))))
     >>> [found] = matcher.of({"q0": {"text": "Pyrexia"}}, 0.95)["q0"]["result"]
     >>> found["id"], found["name"], found["match"]

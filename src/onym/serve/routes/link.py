@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from onym.detect.base import RejectionReason
+from onym.methods.detector import RejectionReason
 from onym.serve.routes import PER_SURFACE, Options, Reply, Route, row_model
 from onym.serve.routes.concepts import ParentReply
 from onym.types import Candidate, Document, Link, LinkedDocument, Mention, kinds_of

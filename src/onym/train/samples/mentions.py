@@ -16,7 +16,7 @@ from onym.datasets.overlap import corpus_span
 from onym.errors import ConfigError, InputError
 from onym.kb import KnowledgeBase
 from onym.kb.search import open_similarity
-from onym.models.template import InputLayout
+from onym.methods.generative.template import InputLayout
 from onym.text.normal import normal_name
 from onym.text.queries import queries_of, spell_out
 from onym.train.samples.base import Ints, OrderedSamples, Positive, Sample, draw, draw_rows

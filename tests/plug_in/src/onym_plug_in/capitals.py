@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from onym.detect.base import Detected, DetectorConfig, Span, detect_batches
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask
+from onym.methods.detector import Detected, DetectorConfig, Span, detect_batches
 from onym.parts import OpenContext
 from onym.types import Document
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from onym.kb import KnowledgeBase
 from onym.kb.ranking import ConceptMask, Ranked, rank_concepts
-from onym.linkers.base import Linker, LinkerConfig, Rank
+from onym.methods.base import Linker, LinkerConfig, Rank
 from onym.parts import OpenContext
 from onym.text.queries import Query
 

@@ -1,0 +1,1 @@
+"""Training of the dictionary's classifier of mentions (`onym train mentions`): see `onym.methods.dictionary`."""

@@ -1,0 +1,1 @@
+"""Training of the linkers of genes and organisms (`onym train genes`, `organisms`): see `onym.methods.genes`."""
