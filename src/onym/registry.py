@@ -6,7 +6,7 @@ group of its kind. Configurations contain only short names, never a path to code
 | components | entry point group | attributes of a component |
 |---|---|---|
 | linkers | `onym.linkers` | `Config`, `open(config, kb, context)` |
-| detectors | `onym.detectors` | `Config`, `open(config, kb, context)` |
+| detectors | `onym.detectors` | `Config`, `open(config, kb, context, only=...)` |
 | readers | `onym.readers` | `matches(source)`, `read(source)`; with a `Config`: `read(source, config)` |
 | formats | `onym.formats` | `matches(source)`, `read(source)`, `write(documents, output, style)` |
 | components | `onym.components` | `place`; a class also has a `Config` |

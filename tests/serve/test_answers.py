@@ -15,7 +15,7 @@ import pytest
 from onym.corpora.plain import from_plain_linked, to_plain_linked
 from onym.kb.build import build_kb
 from onym.kb.recipe import Recipe
-from onym.methods import linker_config
+from onym.methods import linker_config, open_linker
 from onym.outputs.predictions import schema
 from onym.pipeline import Pipeline, build_pipeline
 from onym.serve.answers import JobRunner
@@ -51,6 +51,15 @@ def test_text_reply_equals_command_output(answers: JobRunner, pipeline: Pipeline
     status, found = one(answers, op="link", text=TEXT)
     assert (status, found) == (200, pipeline.link(TEXT).to_dict())
     assert LinkedReply.model_validate(found).links[0].concept_id == "MESH:D005334"
+
+
+def test_a_filter_of_terms_ignores_other_concepts_as_onym_map_does(pipeline: Pipeline) -> None:
+    similar = JobRunner(Pipeline(open_linker("tfidf", pipeline.kb)))
+    mention = {"start": 0, "end": 12}
+    _, linked = one(similar, op="link", document={"id": "1", "text": "fever attack", "mentions": [mention]}, types=["C14"])
+    _, mapped = one(similar, op="map", terms=["fever attack"], types=["C14"])
+    assert (linked["links"][0]["nil_reason"], mapped["rows"][0]["nil_reason"]) == ("filtered-out", None)
+    assert mapped["rows"][0]["concept_id"] == "MESH:D009203"
 
 
 def test_assertion_can_be_switched_off_for_a_request(answers: JobRunner) -> None:

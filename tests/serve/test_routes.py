@@ -279,8 +279,17 @@ def test_options_apply_to_all_linking_routes() -> None:
     for kind in (LinkRequest, MapRequest):
         assert Options.model_fields.keys() <= kind.model_fields.keys()
     assert Options.model_fields.keys() - {"precision", "assertion"} == ConceptFilter.model_fields.keys() - {"concepts"}
-    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (("Disease",), None, None, None, 0.9, None)
-    assert Options.of({"types": []}) == Options.of({}) == (None,) * 6
+    assert Options.of({"types": ["Disease"], "precision": 0.9}) == (
+        ("Disease",),
+        None,
+        None,
+        None,
+        0.9,
+        None,
+        False,
+    )
+    assert Options.of({"types": []}) == Options.of({}) == (*[None] * 6, False)
+    assert Options.of({"op": "map"})[-1]
 
 
 def test_examples_match_their_models() -> None:

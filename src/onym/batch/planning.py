@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def open_planned(settings: Settings, pipeline: str | Path | None = None, context
 
 def require_planned(plan: BatchPlan, pipeline: Pipeline) -> None:
     """Raise ConfigError if the pipeline differs from that of the plan."""
-    source = pipeline.source()
+    source = json.loads(json.dumps(pipeline.source()))  # as it is after the plan was written and read
     if changed := sorted(name for name in {*source, *plan.source} if source.get(name) != plan.source.get(name)):
         what = f"the pipeline differs from that of the plan: {', '.join(changed)}"
         fix = "give the planned pipeline with --pipeline, or make a new plan in a new folder"

@@ -154,7 +154,7 @@ class Answering:
     ) -> Pipeline:
         """Open the pipeline with these options. With --kb, it has a linker and no detector.
 
-        With `restrict`, concepts that the filter does not allow are always ignored.
+        With `restrict`, concepts that a given filter does not allow are ignored, as for terms.
         """
         from onym.kb import KnowledgeBase
         from onym.methods import linker_config, open_linker
@@ -170,7 +170,7 @@ class Answering:
             pipeline = Pipeline(open_linker(config, kb, context))
         else:
             pipeline = load(self.pipeline or use_default(), context=context, prefer=self.options.prefer)
-        options = self.options.model_copy(update={"restrict": True}) if restrict else self.options
+        options = self.options.restricted() if restrict else self.options
         pipeline = pipeline.with_options(options).with_components(*self.components)
         if self.corrections is None:
             return pipeline

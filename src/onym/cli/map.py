@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from onym.cli.answering import ANSWERS, Answering
+from onym.cli.answering import Answering, AnswerOptions
 from onym.cli.answers import Shown
 from onym.cli.console import JSON, progress, progress_callback, write_json, write_lines
 from onym.cli.help import EXPORT
@@ -16,9 +16,10 @@ from onym.types import IdStyle
 from onym.vocabularies import FhirVersion
 
 app = typer.Typer()
+_ANSWERS = AnswerOptions(without=("restrict",))  # concepts that a filter does not allow are always ignored
 
 
-@app.command("map", cls=command_with(answers=ANSWERS, linker=LINKER_OPTIONS))
+@app.command("map", cls=command_with(answers=_ANSWERS, linker=LINKER_OPTIONS))
 def map_(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="Table with a header row: .csv, .tsv, .xlsx or .parquet.")],

@@ -1,7 +1,8 @@
 """Methods: how mentions are found and how concepts are ranked for them, one module or folder each.
 
 A method has a linker, a detector, or both. A linker ranks the concepts of one knowledge base for queries (`base`); a detector
-finds mentions in texts (`detector`). Either is a module with a `Config`, a function `open(config, kb, context)` and a class.
+finds mentions in texts (`detector`). Either is a module with a `Config`, a function `open(config, kb, context)`, which has
+`only=` for a detector, and a class.
 Configurations, the command line, `open_linker` and `open_detector` know it by its short name, which `onym.registry` lists.
 Reading texts, filters, thresholds and confidence are the same for all methods, and are in `onym.pipeline`.
 

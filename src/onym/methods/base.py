@@ -26,7 +26,8 @@ DEVICE = r"^(auto|cpu|mps|cuda(:[0-9]+)?)$"
 KEPT_CANDIDATES = 500_000
 """Number of candidates that a ranking keeps for texts that come again: 50,000 texts with ten candidates, about 60 MB."""
 Rank = Callable[[Sequence[Query]], list[Ranked]]
-"""Ranks concepts for queries. The queries of a document are next to each other, and all of them are in one call."""
+"""Ranks concepts for queries. Queries of one document are next to each other, and are not spread over several calls; a call
+may have only some mentions of a document."""
 Propose = Callable[[Sequence[Query]], list[dict[int, float]]]
 """Returns for each query the scores of concepts by row, best first."""
 

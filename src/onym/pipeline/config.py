@@ -126,6 +126,15 @@ class PipelineOptions(ConceptFilter):
         """
         return {name: getattr(self, name) for name in PipelineOptions.model_fields}
 
+    def restricted(self) -> PipelineOptions:
+        """Return a copy with `restrict`, if it has a filter: for terms, concepts that are not allowed are ignored.
+
+        >>> PipelineOptions(types=("Disease",)).restricted().restrict, PipelineOptions(top_k=3).restricted().restrict
+        (True, False)
+        """
+        has_filter = any(getattr(self, name) for name in ConceptFilter.model_fields)
+        return self.model_copy(update={"restrict": True}) if has_filter else self
+
     def non_default_options(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, by name.
 

@@ -76,22 +76,26 @@ class Options(Request):
 
     @staticmethod
     def of(job: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return the options of a job in the order of the fields, None for defaults. Jobs with equal options form one batch.
+        """Return the options of a job in the order of the fields, None for defaults, and whether it maps terms.
+
+        Jobs with equal options form one batch.
 
         >>> Options.of({"op": "link", "text": "High fever.", "types": ["Disease"]})
-        (('Disease',), None, None, None, None, None)
+        (('Disease',), None, None, None, None, None, False)
         """
         said = ((job.get(name, field.default), field.default) for name, field in Options.model_fields.items())
         values = (None if value == default else value for value, default in said)
-        return tuple(tuple(value) if isinstance(value, list) else value for value in values)
+        return (*(tuple(value) if isinstance(value, list) else value for value in values), job.get("op") == "map")
 
     @staticmethod
     def apply(pipeline: Pipeline, *values: Any) -> Pipeline:
         """Return a copy of the pipeline with these options, as `of` returns them. None leaves an option unchanged."""
         from onym.pipeline.config import PipelineOptions
 
-        options = {name: value for name, value in zip(Options.model_fields, values, strict=True) if value is not None}
-        return pipeline.with_options(PipelineOptions.of(options)) if options else pipeline
+        *given, maps_terms = values
+        named = {name: value for name, value in zip(Options.model_fields, given, strict=True) if value is not None}
+        options = PipelineOptions.of(named)
+        return pipeline.with_options(options.restricted() if maps_terms else options) if named else pipeline
 
 
 class Reply(BaseModel):
