@@ -275,7 +275,8 @@ class Explaining:
             return link.stage or ""
         kb = self.linker.kb
         if self.link_options.names:
-            concept = kb.order.meaning(kb.names.find(query.text), self.link_options.allowed)
+            allowed = self.link_options.allowed if self.link_options.restrict else None  # else other concepts compete
+            concept = kb.order.meaning(kb.names.find(query.text), allowed)
             if concept >= 0 and kb.concept_ids[concept] == link.candidates[0].concept_id:
                 return "name"
         return link.stage or str(self.linker.config["linker"])
